@@ -18,6 +18,7 @@ static int rfm_start_ext(struct rfm_card *card)
 	rfm_status_start(card);
 	rfm_slots_reset(card);
 	rfm_events_alloc(&card->hw);
+	rfm_requests_alloc(&card->hw);
 	return rfm_subscribe_start(card);
 }
 

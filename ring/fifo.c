@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(struct rfm_fifo_slot) + RFM_FRAME_MAX <= RFM_FIFO_CELL,
 	       "a cell holds a frame");
-_Static_assert(sizeof(struct rfm_fifo_slot) + RFM_PACKET_MAX <= BEHIND, "a train may begin in any");
+_Static_assert(sizeof(struct rfm_fifo_slot) + RFM_UNIT_MAX <= BEHIND, "a train may begin in any");
 _Static_assert(RFM_TRAIN_FRAMES <= SMALLEST, "to double it makes room");
 
 static size_t cells_size(uint32_t cells)

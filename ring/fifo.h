@@ -26,7 +26,7 @@
  * @tag: the owner's
  * @frames: how many it is
  * @length: bytes of @wire
- * @wire: RFM_FRAME_MAX bytes, RFM_PACKET_MAX of a train
+ * @wire: RFM_FRAME_MAX bytes, RFM_UNIT_MAX of a train
  */
 struct rfm_fifo_slot {
 	uint64_t ready;

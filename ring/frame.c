@@ -3,7 +3,6 @@
 
 #include "ring/crc32c.h"
 #include "ring/frame-layout.h"
-#include "ring/wire.h"
 
 #define FRAME_MAGIC	0x4652u		/* "RF" on the wire */
 
@@ -21,20 +20,26 @@ static const struct {
 	[RFM_FRAME_TRAIN]	= { 1, RFM_FRAME_DATA_MAX },
 	[RFM_FRAME_QUERY]	= { 16, 16 },
 	[RFM_FRAME_ANSWER]	= { 24, 24 },
+	[RFM_FRAME_PACKET]	= { 1, RFM_FRAME_DATA_MAX },
 };
 
 #define WIRE_TYPES (sizeof(type_length) / sizeof(type_length[0]))
 
 _Static_assert(WIRE_TYPES == RFM_FRAME_TYPES, "every type has its lengths");
 
-static bool is_train(const uint8_t *wire)
+bool rfm_frame_is_train(const uint8_t *wire)
 {
 	return wire[AT_TYPE] == RFM_FRAME_TRAIN;
 }
 
+static bool is_packet(const uint8_t *wire)
+{
+	return wire[AT_TYPE] == RFM_FRAME_PACKET;
+}
+
 unsigned int rfm_frame_count(const uint8_t *wire)
 {
-	return is_train(wire) ? wire[AT_DEST] : 1;
+	return rfm_frame_is_train(wire) ? wire[AT_DEST] : is_packet(wire) ? wire[AT_PIECES] : 1;
 }
 
 /* Bytes of data. */
@@ -50,9 +55,9 @@ static uint32_t origin_check(const uint8_t *wire)
 	return rfm_crc32c(crc, wire + AT_DATA, data_length(wire));
 }
 
-void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks)
+void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint16_t marks)
 {
-	put16(wire + AT_HOPS, hops);
+	put16(wire + AT_HOPS, hops | (marks & (RFM_MARK_SEEN | RFM_MARK_TAKEN)) << VERDICT_SHIFT);
 	wire[AT_MARKS] = marks;
 	wire[AT_HOP_CHECK] = hop_check(wire);
 }
@@ -74,7 +79,7 @@ static void put_header(const struct rfm_frame *frame, uint8_t *wire)
 }
 
 /* The data are there. */
-static unsigned int seal_frame(uint8_t *wire, uint16_t hops, uint8_t marks)
+static unsigned int seal_frame(uint8_t *wire, uint16_t hops, uint16_t marks)
 {
 	put32(wire + AT_CHECK, origin_check(wire));
 	rfm_frame_set_path(wire, hops, marks);
@@ -97,21 +102,27 @@ unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire)
 	return seal_frame(wire, frame->hops, frame->marks);
 }
 
-unsigned int rfm_train_frame(const uint8_t *packet, unsigned int index, uint8_t *wire)
+unsigned int rfm_packet_encode(const struct rfm_frame *frame, uint8_t *wire)
+{
+	put_header(frame, wire);
+	put32(wire + AT_STREAM, frame->stream | (uint32_t)frame->count << 16);
+	wire[AT_LENGTH] = frame->length - (frame->count - 1) * RFM_FRAME_DATA_MAX;
+	return seal_frame(wire, frame->hops, frame->marks);
+}
+
+unsigned int rfm_train_frame(const uint8_t *train, unsigned int index, uint8_t *wire)
 {
 	unsigned int at = index * RFM_FRAME_DATA_MAX;
-	bool last = index + 1 == rfm_frame_count(packet);
-	unsigned int length = last ? packet[AT_LENGTH] : RFM_FRAME_DATA_MAX;
+	bool last = index + 1 == rfm_frame_count(train);
+	unsigned int length = last ? train[AT_LENGTH] : RFM_FRAME_DATA_MAX;
 
-	memcpy(wire, packet, RFM_FRAME_HEADER);
-	memcpy(wire + AT_DATA, packet + AT_DATA + at, length);
-	if (!is_train(packet))
-		return RFM_FRAME_HEADER + length;
+	memcpy(wire, train, RFM_FRAME_HEADER);
+	memcpy(wire + AT_DATA, train + AT_DATA + at, length);
 	wire[AT_TYPE] = RFM_FRAME_DATA;
 	wire[AT_DEST] = 0;
 	wire[AT_LENGTH] = length;
-	put32(wire + AT_ADDRESS, get32(packet + AT_ADDRESS) + at);
-	put64(wire + AT_SEQ, get64(packet + AT_SEQ) + index);
+	put32(wire + AT_ADDRESS, get32(train + AT_ADDRESS) + at);
+	put64(wire + AT_SEQ, get64(train + AT_SEQ) + index);
 	put32(wire + AT_CHECK, origin_check(wire));
 	return RFM_FRAME_HEADER + length;
 }
@@ -126,7 +137,9 @@ int rfm_frame_length(const uint8_t *wire)
 	    type >= WIRE_TYPES || !type ||
 	    length < type_length[type].min || length > type_length[type].max)
 		return RFM_FRAME_FOREIGN;
-	if (is_train(wire) && (wire[AT_DEST] < 2 || wire[AT_DEST] > RFM_TRAIN_FRAMES))
+	if (rfm_frame_is_train(wire) && (wire[AT_DEST] < 2 || wire[AT_DEST] > RFM_TRAIN_FRAMES))
+		return RFM_FRAME_FOREIGN;
+	if (is_packet(wire) && (!wire[AT_PIECES] || wire[AT_PIECES] > RFM_PACKET_PIECES))
 		return RFM_FRAME_FOREIGN;
 	return RFM_FRAME_HEADER + data_length(wire);
 }
@@ -139,16 +152,17 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 	    wire[AT_HOP_CHECK] != hop_check(wire))
 		return RFM_FRAME_DAMAGED;
 
-	frame->type = is_train(wire) ? RFM_FRAME_DATA : wire[AT_TYPE];
+	frame->type = rfm_frame_is_train(wire) ? RFM_FRAME_DATA : wire[AT_TYPE];
 	frame->source = wire[AT_SOURCE];
-	frame->dest = is_train(wire) ? 0 : wire[AT_DEST];
+	frame->dest = rfm_frame_is_train(wire) ? 0 : wire[AT_DEST];
 	frame->kind = wire[AT_KIND] & 0xf;
 	frame->flags = wire[AT_KIND] >> 4;
-	frame->marks = wire[AT_MARKS];
+	frame->marks = frame_marks(wire);
 	frame->count = rfm_frame_count(wire);
 	frame->length = data_length(wire);
-	frame->hops = get16(wire + AT_HOPS);
-	frame->address = get32(wire + AT_ADDRESS);
+	frame->hops = frame_hops(wire);
+	frame->address = is_packet(wire) ? 0 : get32(wire + AT_ADDRESS);
+	frame->stream = is_packet(wire) ? get16(wire + AT_STREAM) : 0;
 	frame->clock_domain = get32(wire + AT_CLOCK_DOMAIN);
 	frame->incarnation = get64(wire + AT_INCARNATION);
 	frame->seq = get64(wire + AT_SEQ);
@@ -168,9 +182,10 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
 {
-	int error = is_train(wire) ? RFM_FRAME_FOREIGN : rfm_frame_decode_header(wire, frame);
+	int error = rfm_frame_is_train(wire) ? RFM_FRAME_FOREIGN : rfm_frame_decode_header(wire, frame);
 
 	if (error == RFM_FRAME_OK)
-		memcpy(frame->data, wire + AT_DATA, frame->length);
+		memcpy(frame->data, wire + AT_DATA, frame->length < sizeof(frame->data) ?
+		       frame->length : sizeof(frame->data));
 	return error;
 }

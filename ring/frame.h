@@ -14,14 +14,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RFM_FRAME_VERSION	5
+#define RFM_FRAME_VERSION	6
 #define RFM_FRAME_HEADER	48	/* bytes before the data */
 #define RFM_FRAME_DATA_MAX	64	/* as the card: 4 to 64 bytes a packet */
 #define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)	/* of 16 a multiple */
 
 #define RFM_TRAIN_FRAMES	32	/* frames of a train at most */
 #define RFM_TRAIN_DATA		(RFM_TRAIN_FRAMES * RFM_FRAME_DATA_MAX)
-#define RFM_PACKET_MAX		(RFM_FRAME_HEADER + RFM_TRAIN_DATA)	/* frame or train; as above */
+
+#define RFM_PACKET_PIECES	RFM_TRAIN_FRAMES	/* of 64 bytes, but for the last; a number each */
+#define RFM_PACKET_DATA		RFM_TRAIN_DATA		/* bytes of a packet at most */
+
+/* What a link carries in one piece: a frame, a train or a packet; of 16 a multiple, as above. */
+#define RFM_UNIT_MAX		(RFM_FRAME_HEADER + RFM_TRAIN_DATA)
 
 #define RFM_FRAME_SEQ_MAX	INT64_MAX	/* of a frame, also of the last of a train */
 
@@ -40,15 +45,16 @@ enum rfm_frame_type {
 	RFM_FRAME_TRAIN		= 8,	/* on the wire only: DATA frames under one header */
 	RFM_FRAME_QUERY		= 9,	/* what stands in your memory at this range? */
 	RFM_FRAME_ANSWER	= 10,	/* what stands there: the answer to a query */
+	RFM_FRAME_PACKET	= 11,	/* bytes for one node, or for all */
 };
 
-#define RFM_FRAME_TYPES		11	/* above the last; 0 is none, and a train's are DATA */
+#define RFM_FRAME_TYPES		12	/* above the last; 0 is none, and a train's are DATA */
 
 /* Masks of types: what does something at the nodes, and what takes a number. */
 #define RFM_FRAME_UPDATES	(1u << RFM_FRAME_DATA | 1u << RFM_FRAME_INTERRUPT | \
 				 1u << RFM_FRAME_MULTICAST)
 #define RFM_FRAME_NUMBERED	(RFM_FRAME_UPDATES | 1u << RFM_FRAME_FENCE | \
-				 1u << RFM_FRAME_QUERY)
+				 1u << RFM_FRAME_QUERY | 1u << RFM_FRAME_PACKET)
 
 /* Every type that a frame in host form may have. */
 #define RFM_FRAME_ALL_TYPES	((1u << RFM_FRAME_TYPES) - 2 - (1u << RFM_FRAME_TRAIN))
@@ -56,32 +62,54 @@ enum rfm_frame_type {
 /* Flags, written by the originator. */
 #define RFM_FLAG_REDUNDANT	0x1	/* updates of this node are sent twice */
 #define RFM_FLAG_SECOND		0x2	/* the second copy */
+#define RFM_FLAG_FIRST		0x4	/* PACKET: of what it carries the first packet */
+#define RFM_FLAG_LAST		0x8	/* ... the last one */
 
 /* Marks, left by nodes on the way. */
 #define RFM_MARK_ROGUE_0	0x1	/* rogue master 0 has passed it on */
 #define RFM_MARK_ROGUE_1	0x2
 #define RFM_MARK_PAUSED		0x4	/* a node passed it on without storing it yet */
 #define RFM_MARK_UNSTORED	0x8	/* a node passed it on and will never store it */
-#define RFM_MARKS		0xf
 #define RFM_MARK_HUBS_SHIFT	4	/* bits 7:4: hubs that have passed it on, modulo 16 */
+#define RFM_MARK_SEEN		0x100	/* PACKET: its destination has passed it on */
+#define RFM_MARK_TAKEN		0x200	/* ... and had room for it */
+#define RFM_MARKS		0x30f	/* but for the hubs */
+
+/* Kind of a PACKET: who looks at it, and whether every node is meant. */
+enum rfm_packet_class {
+	RFM_PACKET_MESSAGE	= 0,	/* for a port of the node */
+	RFM_PACKET_REQUEST	= 1,	/* asks for something to be done there */
+	RFM_PACKET_ANSWER	= 2,	/* says what came of it */
+	RFM_PACKET_ETHERNET	= 3,	/* for its network card */
+};
+
+#define RFM_KIND_CLASS		0x3
+#define RFM_KIND_ALL		0x8	/* as the global bit of an INTERRUPT */
 
 /* Kind of a HEARTBEAT. */
 #define RFM_KIND_PAUSED		0x1	/* the machine stands still, and does not store what comes */
+#define RFM_KIND_INCOMPLETE	0x2	/* it has not all that others have stored */
+#define RFM_KIND_USED		0x4	/* it has received something, ever */
 
 /**
  * struct rfm_frame - a frame in host form
  * @type: enum rfm_frame_type; of a train RFM_FRAME_DATA
  * @source: node id of the originator
- * @dest: RFM_FRAME_INTERRUPT: target node; RFM_FRAME_ANSWER: who asked; otherwise 0
+ * @dest: RFM_FRAME_INTERRUPT, RFM_FRAME_PACKET: target node; RFM_FRAME_ANSWER: who asked;
+ *	otherwise 0
  * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command;
  *	RFM_FRAME_MULTICAST: its three bits of type; RFM_FRAME_HEARTBEAT:
- *	RFM_KIND_PAUSED; otherwise 0
+ *	RFM_KIND_PAUSED, RFM_KIND_INCOMPLETE, RFM_KIND_USED; RFM_FRAME_PACKET: enum rfm_packet_class,
+ *	RFM_KIND_ALL; otherwise 0
  * @flags: RFM_FLAG_*
  * @marks: RFM_MARK_*; changed by nodes and hubs on the way
- * @count: frames that it stands for: 1, or 2..RFM_TRAIN_FRAMES for a train
+ * @count: numbers that it takes: 1, or 2..RFM_TRAIN_FRAMES for a train, or as many
+ *	pieces as a packet has
+ * @stream: RFM_FRAME_PACKET: means something to those who use its class; otherwise 0
  * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 36 for MULTICAST
  *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE,
- *	16 for QUERY, 24 for ANSWER. Of a train the bytes of all its frames, 64 in each but the last
+ *	16 for QUERY, 24 for ANSWER. Of a train the bytes of all its frames, 64 in each but the
+ *	last; of a packet all, 1..RFM_PACKET_DATA
  * @address: RFM_FRAME_DATA: network address of the first byte, below
  *	RFM_RING_SPACE; @address + @length may not pass its end
  * @clock_domain: clocks of equal domain may be subtracted
@@ -90,7 +118,7 @@ enum rfm_frame_type {
  *	last number given so far
  * @time_ns: when the originator stored it, on the clock of its domain
  * @hops: links travelled; changed by every node
- * @data: the bytes; those of a train stay in its wire form
+ * @data: the bytes; those of a train or packet of more than 64 stay in its wire form
  */
 struct rfm_frame {
 	uint8_t type;
@@ -98,8 +126,9 @@ struct rfm_frame {
 	uint8_t dest;
 	uint8_t kind;
 	uint8_t flags;
-	uint8_t marks;
 	uint8_t count;
+	uint16_t marks;
+	uint16_t stream;
 	uint16_t length;
 	uint16_t hops;
 	uint32_t address;
@@ -115,7 +144,7 @@ static inline bool rfm_frame_is_update(const struct rfm_frame *frame)
 	return RFM_FRAME_UPDATES >> frame->type & 1;
 }
 
-/* The number of the last frame of a train, or of the frame. */
+/* The last number of a train or packet, or that of the frame. */
 static inline uint64_t rfm_frame_last(const struct rfm_frame *frame)
 {
 	return frame->seq + frame->count - 1;
@@ -135,7 +164,7 @@ enum rfm_frame_error {
 
 /**
  * rfm_frame_encode() - host form to wire form
- * @frame: a valid frame, not a train; its count is not looked at
+ * @frame: a valid frame, neither a train nor a packet; its count is not looked at
  * @wire: RFM_FRAME_MAX bytes
  *
  * Returns the number of bytes of the wire form.
@@ -151,15 +180,18 @@ unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire);
  */
 int rfm_frame_length(const uint8_t *wire);
 
-/** rfm_packet_frames() - how many frames is a frame, link message or train of @len bytes? */
-static inline unsigned int rfm_packet_frames(unsigned int len)
+/** rfm_unit_frames() - of how many frames are the places that @len bytes take? A link message: 1 */
+static inline unsigned int rfm_unit_frames(unsigned int len)
 {
 	return len <= RFM_FRAME_MAX ? 1 :
 	       (len - RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX - 1) / RFM_FRAME_DATA_MAX;
 }
 
-/** rfm_frame_count() - of what has a rfm_frame_length(): how many frames are that? */
+/** rfm_frame_count() - of what has a rfm_frame_length(): how many numbers does it take? */
 unsigned int rfm_frame_count(const uint8_t *wire);
+
+/** rfm_frame_is_train() - may it be passed on as its frames one by one? */
+bool rfm_frame_is_train(const uint8_t *wire);
 
 /**
  * rfm_frame_decode() - wire form to host form, trusting nothing
@@ -167,7 +199,7 @@ unsigned int rfm_frame_count(const uint8_t *wire);
  * @frame: filled in when RFM_FRAME_OK is returned, else undefined
  *
  * Returns RFM_FRAME_OK, RFM_FRAME_DAMAGED or RFM_FRAME_FOREIGN; a train is
- * foreign here.
+ * foreign here. Of a packet the first 64 bytes are copied.
  */
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame);
 
@@ -181,26 +213,33 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame);
 /**
  * rfm_train_encode() - the header before the data of a train
  * @frame: what the frames have in common: a DATA frame without data
- * @wire: RFM_PACKET_MAX bytes; the data stand behind RFM_FRAME_HEADER already
+ * @wire: RFM_UNIT_MAX bytes; the data stand behind RFM_FRAME_HEADER already
  *
  * Returns the number of bytes of the wire form.
  */
 unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire);
 
 /**
- * rfm_train_frame() - one frame of a train, or the frame itself
- * @packet: a frame or train that is not damaged
+ * rfm_packet_encode() - the header before the data of a packet
+ *
+ * As rfm_train_encode(), with a packet for @frame.
+ */
+unsigned int rfm_packet_encode(const struct rfm_frame *frame, uint8_t *wire);
+
+/**
+ * rfm_train_frame() - one frame of a train
+ * @train: one that is not damaged
  * @index: below its rfm_frame_count()
- * @wire: RFM_FRAME_MAX bytes, not those of @packet
+ * @wire: RFM_FRAME_MAX bytes, not those of @train
  *
  * Returns the number of bytes of the wire form.
  */
-unsigned int rfm_train_frame(const uint8_t *packet, unsigned int index, uint8_t *wire);
+unsigned int rfm_train_frame(const uint8_t *train, unsigned int index, uint8_t *wire);
 
 /**
  * rfm_frame_copy() - copy a wire form
  * @to: as many bytes as @from
- * @from: RFM_FRAME_MAX bytes, of a train RFM_PACKET_MAX, of which @len count
+ * @from: RFM_FRAME_MAX bytes, of a train or packet RFM_UNIT_MAX, of which @len count
  *
  * In pieces of 16 bytes, the last one whole: quicker than memcpy() for these lengths.
  */
@@ -211,6 +250,6 @@ static inline void rfm_frame_copy(uint8_t *to, const uint8_t *from, unsigned int
 }
 
 /** rfm_frame_set_path() - write a new hop count and marks into a wire form */
-void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks);
+void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint16_t marks);
 
 #endif

@@ -102,9 +102,19 @@ enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
 	return RFM_INSERT_OK;
 }
 
-bool rfm_insert_commit(struct rfm_insert *q)
+struct rfm_insert_record *rfm_insert_place(struct rfm_insert *q, uint32_t index)
 {
-	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed) + 1;
+	uint32_t at = atomic_load_explicit(&q->tail, memory_order_relaxed) + index;
+	struct rfm_insert_record *record = &q->records[at & (q->size - 1)];
+
+	count_one(&q->stores);
+	record->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
+	return record;
+}
+
+bool rfm_insert_commit(struct rfm_insert *q, uint32_t count)
+{
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed) + count;
 	uint32_t used = tail - q->head_seen;
 
 	atomic_store_explicit(&q->tail, tail, memory_order_release);

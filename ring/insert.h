@@ -23,11 +23,11 @@
  * struct rfm_insert_record - what waits
  * @time: when it was made, ns
  * @dropped: total of drops before it, see struct rfm_insert
- * @address: DATA: network address
- * @type: enum rfm_frame_type
+ * @address: DATA: network address; PACKET: its stream, and its pieces above it (bit 16)
+ * @type: enum rfm_frame_type; of a packet each piece has a record
  * @length: bytes of @data
- * @dest: INTERRUPT
- * @kind: INTERRUPT, MULTICAST
+ * @dest: INTERRUPT, PACKET
+ * @kind: INTERRUPT, MULTICAST, PACKET, which has its flags above it (bit 4)
  */
 struct rfm_insert_record {
 	uint64_t time;
@@ -106,8 +106,15 @@ enum rfm_insert_result {
 enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
 					  struct rfm_insert_record **record);
 
-/** rfm_insert_commit() - it is filled in; returns whether the consumer is to be woken */
-bool rfm_insert_commit(struct rfm_insert *q);
+/**
+ * rfm_insert_place() - the record that will be @index-th behind the last, to be filled in
+ *
+ * For who knows that there is room for so many. Each counts as a store.
+ */
+struct rfm_insert_record *rfm_insert_place(struct rfm_insert *q, uint32_t index);
+
+/** rfm_insert_commit() - @count are filled in; returns whether the consumer is to be woken */
+bool rfm_insert_commit(struct rfm_insert *q, uint32_t count);
 
 /* --- consumer --- */
 

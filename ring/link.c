@@ -191,7 +191,7 @@ static unsigned int next_frame(struct rfm_link_tx *link, uint8_t *wire, uint64_t
 
 	if (!len)
 		return 0;
-	link->frames += rfm_packet_frames(len);
+	link->frames += rfm_unit_frames(len);
 	link->bytes += len;
 	if (link->tap)
 		link->tap->seen(link->tap->opaque, true, wire, len, now);
@@ -226,7 +226,7 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
 	}
 	if (!link->welcome || link->shm)
 		return 0;
-	while (RFM_LINK_BATCH - done >= RFM_PACKET_MAX) {
+	while (RFM_LINK_BATCH - done >= RFM_UNIT_MAX) {
 		unsigned int len = next_packet(link, buf + done, now);
 
 		if (!len)
@@ -255,8 +255,8 @@ enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *sh
 			break;
 		}
 		link->last_sent_ns = now;
-		rfm_shm_commit(shm, rfm_packet_frames(len));
-		*sent += rfm_packet_frames(len);
+		rfm_shm_commit(shm, rfm_unit_frames(len));
+		*sent += rfm_unit_frames(len);
 		if (*sent - shown >= publish_every) {
 			rfm_shm_publish(shm);
 			shown = *sent;
@@ -268,11 +268,11 @@ enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *sh
 
 unsigned int rfm_link_tx_discard(struct rfm_link_tx *link, unsigned int limit, uint64_t now)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int count = 0, len;
 
 	while (count < limit && (len = link->ops->pull(link->opaque, wire, now)))
-		count += rfm_packet_frames(len);
+		count += rfm_unit_frames(len);
 	return count;
 }
 
@@ -422,7 +422,7 @@ static const char *receive_frame(struct rfm_link_rx *link, uint8_t *wire, unsign
 		return "the upstream neighbour sends frames with its light off";
 	if (link->permit && !rfm_permit_frame(link->permit, wire))
 		return "the upstream neighbour speaks for a node that its certificate does not allow";
-	link->frames += rfm_packet_frames(len);
+	link->frames += rfm_unit_frames(len);
 	link->bytes += len;
 	if (link->tap)
 		link->tap->seen(link->tap->opaque, false, wire, len, now);

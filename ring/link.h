@@ -42,12 +42,12 @@ struct rfm_link_self {
  * struct rfm_link_ops - what an end asks of what stands behind it
  * @self: who am I? The answer may change between two connections
  * @light: receiving end: upstream's light has come or gone
- * @frame: receiving end: a frame or train came; @wire has RFM_PACKET_MAX bytes and
+ * @frame: receiving end: a frame or train came; @wire has RFM_UNIT_MAX bytes and
  *	is its own to change
  * @bad: receiving end: something came that is no frame
  * @downstream: sending end: a neighbour takes our frames, or none does
  * @light_out: sending end: is our laser on?
- * @pull: sending end: copy the next frame or train to @wire (RFM_PACKET_MAX bytes)
+ * @pull: sending end: copy the next frame or train to @wire (RFM_UNIT_MAX bytes)
  *	and return its length, 0 if there is none
  *
  * An end calls only the ops of its own side; none may be NULL there.
@@ -210,8 +210,8 @@ struct rfm_link_rx {
 	unsigned int fill;		/* bytes of @part so far */
 	unsigned int reply_length;
 	uint8_t reply[RFM_LINK_MESSAGE];
-	uint8_t part[RFM_PACKET_MAX];	/* a message that has come in part */
-	uint8_t packet[RFM_PACKET_MAX];	/* what is being handed on, to be changed */
+	uint8_t part[RFM_UNIT_MAX];	/* a message that has come in part */
+	uint8_t packet[RFM_UNIT_MAX];	/* what is being handed on, to be changed */
 };
 
 void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque);

@@ -11,7 +11,7 @@
 /* Tags of what is in the transmit FIFO, and of what a paused node holds back. */
 enum {
 	TAG_TRANSIT,	/* passed on for another node */
-	TAG_OWN,	/* numbered: an update, interrupt, fence or query of this node */
+	TAG_OWN,	/* numbered: an update, interrupt, fence, query or packet of this node */
 	TAG_COPY,	/* second copy of an own frame */
 	TAG_NOTICE,	/* heartbeat, duplicate id, break, answer */
 	TAG_COUNTED,	/* held back: among those received */
@@ -34,6 +34,8 @@ void rfm_new_epoch(struct rfm_node *node);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);
+/* Has what waits first credit for all of it? If nothing waits: is there credit? */
+bool rfm_next_may_leave(struct rfm_node *node);
 void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
 		      uint64_t now);
 struct rfm_fifo_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
@@ -51,6 +53,22 @@ void rfm_cancel_transmit(struct rfm_node *node);
 void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
 		      const uint8_t *data, uint64_t now);
 void rfm_receive_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data);
+
+/* packet.c; @data: all bytes of the packet */
+void rfm_packet_numbered(struct rfm_node *node, uint64_t now);
+void rfm_packet_dropped(struct rfm_node *node);
+void rfm_packet_home(struct rfm_node *node, const struct rfm_frame *frame);
+/* Own packets up to number @seq that have not ended. */
+void rfm_packets_end(struct rfm_node *node, uint64_t seq, enum rfm_packet_fate fate);
+/* Those of which nothing is known for too long. Returns when to call again. */
+uint64_t rfm_packets_expire(struct rfm_node *node, uint64_t now);
+/* After a full fence: rfm_node_may_packet() has set its word, then looked. */
+void rfm_packets_notify_room(struct rfm_node *node);
+bool rfm_packet_is_for_us(const struct rfm_node *node, const struct rfm_frame *frame);
+/* Returns the marks that its destination leaves. */
+uint16_t rfm_packet_judge(struct rfm_node *node, const struct rfm_frame *frame,
+			  const uint8_t *data);
+void rfm_packet_deliver(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data);
 
 /* receive.c */
 void rfm_discount_held(const struct rfm_node *node, struct rfm_node_past *past);

@@ -109,7 +109,7 @@ uint64_t rfm_node_expiry(const struct rfm_node *node)
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 {
 	uint64_t next = now + RFM_NODE_EXPIRY_NS / 2;
-	uint64_t heartbeat;
+	uint64_t heartbeat, expiry;
 
 	/* Who stood still itself cannot say that others were silent. */
 	if (now - node->tick_time > RFM_NODE_SILENCE_NS / 2)
@@ -129,8 +129,19 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 		if (now - node->turn_time >= RFM_NODE_SILENCE_NS)
 			node->turn_ns = 0;
 	}
+	expiry = rfm_packets_expire(node, now);
+	if (expiry < next)
+		next = expiry;
 	heartbeat = node->heartbeat_time + RFM_NODE_HEARTBEAT_NS;
 	return heartbeat < next ? heartbeat : next;
+}
+
+void rfm_node_set_incomplete(struct rfm_node *node, bool incomplete)
+{
+	if (node->incomplete == incomplete)
+		return;
+	node->incomplete = incomplete;
+	node->ops->status(node->opaque, RFM_NODE_INCOMPLETE);
 }
 
 struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node)
@@ -333,6 +344,7 @@ void rfm_node_load(struct rfm_node *node, const struct rfm_node_past *past)
 		source->current = past->sources[id].current;
 		source->other = (struct rfm_incarnation){ 0 };
 		source->refused_incarnation = past->sources[id].refused_incarnation;
+		source->met = source->current.incarnation;
 		source->received = past->sources[id].received;
 		source->missed = past->sources[id].missed;
 	}

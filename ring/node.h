@@ -5,7 +5,7 @@
  * process, a test) calls it with the time; it answers through struct
  * rfm_node_ops. docs/ordering.md has the rules it keeps.
  *
- *   rfm_node_store(), rfm_node_interrupt()        rfm_node_receive()
+ *   rfm_node_store(), rfm_node_packet(), ...      rfm_node_receive()
  *            |                                     |   (from upstream)
  *            v                                     |  not mine: ops->apply()
  *     insertion queue  -- window has credit --v    v  mine: removed, credit
@@ -66,6 +66,7 @@
 #define RFM_NODE_EPOCH		0x100u	/* the membership of the ring has changed */
 #define RFM_NODE_SIGNAL_BACK	0x200u	/* the receiver has its signal (again) */
 #define RFM_NODE_RX_ALMOST_FULL	0x800u	/* paused: three quarters of the room are used */
+#define RFM_NODE_INCOMPLETE	0x1000u	/* some of what others stored is not here, or all is again */
 
 /**
  * struct rfm_origin - which frame brought an update
@@ -128,6 +129,36 @@ struct rfm_answer {
 };
 
 /**
+ * struct rfm_packet - what is said of a packet beside its bytes
+ * @node: whom it is for; of one that came: who has sent it
+ * @class: enum rfm_packet_class
+ * @to_all: for every node, in place of @node
+ * @first: it begins what it is a part of
+ * @last: it ends that
+ * @stream: means something to those who use its class
+ * @length: bytes, 1..rfm_node_packet_max()
+ * @incarnation: of the sender; of one that came only
+ */
+struct rfm_packet {
+	uint8_t node;
+	uint8_t class;
+	bool to_all, first, last;
+	uint16_t stream;
+	uint16_t length;
+	uint64_t incarnation;
+};
+
+/* What became of an own packet. */
+enum rfm_packet_fate {
+	RFM_PACKET_TAKEN,	/* the node has it; one for all: it has been round */
+	RFM_PACKET_NO_ROOM,	/* the node has seen it and had no room, or is paused */
+	RFM_PACKET_NO_NODE,	/* there is no such node on the ring */
+	RFM_PACKET_LOST,	/* it did not come home: the node has it or not */
+	RFM_PACKET_DARK,	/* it has not left */
+	RFM_PACKET_FATES
+};
+
+/**
  * struct rfm_node_ops - what a node asks of its owner
  * @apply: put @len bytes at @offset of the memory (rfm_memory_store());
  *	@offset + @len is at most memory_size. @origin: of the frame it came with.
@@ -148,6 +179,13 @@ struct rfm_answer {
  * @load: copy @len bytes at @offset of the memory, within it, to @data. NULL: the
  *	node answers no queries
  * @answer: node @from answers a query of this node; engine; may be NULL
+ * @packet_end: what became of the own packet of that cookie; once of each, in their
+ *	order; engine; may be NULL
+ * @packet_room: rfm_node_may_packet() has said no and may now say yes; engine; may be NULL
+ * @take: a packet comes for this node: is there room for it? If so, @packet comes before
+ *	any other call of either; engine. NULL: there never is
+ * @packet: it is on its way to the next node, and all that its sender has stored before
+ *	it is in the memory; @data: packet->length bytes. If @take is there, so is this
  *
  * None of them may call the node back.
  */
@@ -162,6 +200,10 @@ struct rfm_node_ops {
 	void (*fence)(void *opaque, const struct rfm_fence_result *fence);
 	void (*load)(void *opaque, uint32_t offset, void *data, unsigned int len);
 	void (*answer)(void *opaque, uint8_t from, const struct rfm_answer *answer);
+	void (*packet_end)(void *opaque, uint64_t cookie, enum rfm_packet_fate fate);
+	void (*packet_room)(void *opaque);
+	bool (*take)(void *opaque, const struct rfm_packet *packet, const uint8_t *data);
+	void (*packet)(void *opaque, const struct rfm_packet *packet, const uint8_t *data);
 };
 
 /**
@@ -204,8 +246,8 @@ struct rfm_node_config {
 
 /**
  * struct rfm_node_stats - counters since rfm_node_init(), in frames
- * @stores: stores and interrupts asked for; packed, several make one frame
- * @sent: own frames numbered (updates, interrupts, fences, queries)
+ * @stores: stores, interrupts and pieces of packets asked for; packed, several make one frame
+ * @sent: own frames numbered (updates, interrupts, fences, queries, pieces of packets)
  * @home: of these, came home from nodes that all have stored them, or will when
  *	they go on
  * @lost: of these, did not come home although a later one did, or came home from a
@@ -248,9 +290,43 @@ struct rfm_node_stats {
 	uint64_t sent_bytes, received_bytes, forwarded_bytes;
 };
 
+#define RFM_NODE_PACKETS	512	/* own packets that have not ended at most */
+
+struct rfm_open_packet {
+	uint64_t cookie;
+	uint64_t last;		/* number of its last piece */
+	uint64_t time;		/* when it got that */
+	uint8_t pieces;
+};
+
+/**
+ * struct rfm_packets - own packets that have not ended, in order, and counters
+ * @open: at their count modulo RFM_NODE_PACKETS
+ * @given: how many there ever were; producer, as are the next two
+ * @pieces_given: and of how many pieces
+ * @head_before: of the insertion queue, when the last was given
+ * @numbered: how many have left that queue; engine, as is the rest
+ * @ended: and of how many it is known what became of them
+ * @fates: how many that was of each
+ * @received: packets of others that were taken here
+ * @refused: and those that were not
+ * @producer_needs: rfm_node_may_packet() has said no to so many pieces; 0: it has not
+ */
+struct rfm_packets {
+	uint32_t given;
+	_Atomic uint32_t pieces_given, head_before;
+	_Alignas(64) uint32_t numbered, ended;
+	_Atomic uint32_t pieces_ended;
+	_Atomic uint8_t producer_needs;
+	uint64_t fates[RFM_PACKET_FATES];
+	uint64_t received, refused;
+	struct rfm_open_packet open[RFM_NODE_PACKETS];
+};
+
 struct rfm_incarnation {
 	uint64_t incarnation;	/* 0: none yet */
 	uint64_t seq;		/* last number seen */
+	bool had_begun;		/* it had sent something before we met */
 };
 
 /**
@@ -264,7 +340,10 @@ struct rfm_incarnation {
  * @hops: links from there to here, of its last frame
  * @hubs: those of them that lead out of a hub, modulo 16
  * @paused: its last heartbeat said that its machine stands still
+ * @incomplete: its last heartbeat said that it has missed something
+ * @met: the incarnation whose first heartbeat has been heard
  * @unstored: what its last number was of is not stored here, and never will be
+ * @verdict: marks that its last packet for this node got here
  * @broke: when it last said that it had lost its signal; 0: never
  * @clock_domain: of its last frame
  * @transit_ns: from the time in its last frame until that came, at least 1; 0: another
@@ -277,10 +356,13 @@ struct rfm_incarnation {
 struct rfm_source {
 	struct rfm_incarnation current, other;
 	uint64_t refused_incarnation;
+	uint64_t met;
 	uint64_t heard, other_heard_ns;
 	bool present;
 	bool paused;
+	bool incomplete;
 	bool unstored;
+	uint16_t verdict;
 	uint8_t hubs;
 	uint16_t hops;
 	uint32_t clock_domain;
@@ -319,6 +401,7 @@ struct rfm_node {
 
 	struct rfm_insert insert;	/* where the two contexts meet */
 	struct rfm_fifo transmit;
+	struct rfm_packets packets;
 
 	/* Fences: the last one that was begun, and what is settled. */
 	uint64_t fence_seq;		/* number of its frame; 0: none under way */
@@ -331,6 +414,7 @@ struct rfm_node {
 	bool paused;
 	struct rfm_fifo held;		/* what a paused node holds back */
 	bool held_full;			/* something found no room there */
+	bool incomplete;		/* updates have never come here, or were dropped */
 
 	uint32_t epoch;			/* membership: counts its changes */
 	uint8_t break_at;		/* who lost its signal last */
@@ -473,6 +557,37 @@ bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
 		    unsigned int len, uint64_t now);
 
 /**
+ * rfm_node_packet_max() - how many bytes may a packet have?
+ *
+ * RFM_PACKET_DATA; 64 in redundant mode and on a paced line, and less with a small window.
+ */
+unsigned int rfm_node_packet_max(const struct rfm_node *node);
+
+/**
+ * rfm_node_may_packet() - may a packet of @length bytes be given now?
+ *
+ * Packets have half of the window at most, and wait behind no more than 512 stores, unless
+ * they would never have a turn. If not, ops->packet_room() will be called. On a dark node the
+ * answer is yes: it need not wait.
+ */
+bool rfm_node_may_packet(struct rfm_node *node, unsigned int length);
+
+/**
+ * rfm_node_packet() - send a packet
+ * @packet: to whom; copied
+ * @data: its bytes; copied
+ * @cookie: comes back in ops->packet_end()
+ *
+ * Travels behind every earlier store, and before every later one. ops->packet_end() tells
+ * what became of it, within rfm_node_expiry() of its leaving. A node sends none to itself: there
+ * is no such node on the ring. Returns RFM_INSERT_FULL if it may not be sent now, or has no
+ * bytes or too many, RFM_INSERT_OFFLINE on a dark node: then nothing is sent, nor counted, and
+ * no ops->packet_end() follows.
+ */
+enum rfm_insert_result rfm_node_packet(struct rfm_node *node, const struct rfm_packet *packet,
+				       const void *data, uint64_t cookie, uint64_t now);
+
+/**
  * rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])?
  *
  * Any context.
@@ -486,7 +601,7 @@ extern const struct rfm_link_ops rfm_node_link_ops;
 
 /**
  * rfm_node_receive() - a frame or train from upstream
- * @wire: RFM_FRAME_MAX bytes, of a train RFM_PACKET_MAX, what came at the beginning;
+ * @wire: RFM_FRAME_MAX bytes, of a train RFM_UNIT_MAX, what came at the beginning;
  *	may be changed
  * @len: its rfm_frame_length()
  */
@@ -505,7 +620,7 @@ void rfm_node_send_queued(struct rfm_node *node, uint64_t now);
 
 /**
  * rfm_node_pull() - take the next frame or train that is to be sent downstream
- * @wire: RFM_PACKET_MAX bytes
+ * @wire: RFM_UNIT_MAX bytes
  *
  * Returns its length, or 0 if there is none, or none that the line model lets
  * go yet (rfm_node_next_pull()); ops->kick() comes when there is. An owner
@@ -571,6 +686,16 @@ static inline uint64_t rfm_node_clock(const struct rfm_node *node, uint64_t now)
  * RFM_NODE_RX_ALMOST_FULL. Going on applies all that was held, in order.
  */
 void rfm_node_set_paused(struct rfm_node *node, bool paused);
+
+/**
+ * rfm_node_set_incomplete() - has this memory all that others have stored?
+ *
+ * A node sees by itself that it has not: when numbers are missed, when it meets somebody who has
+ * sent something before, or who was there earlier and has received something, and when updates were
+ * dropped here. That it has again, its owner
+ * knows (ring/resync.h). Others are told with the next heartbeat.
+ */
+void rfm_node_set_incomplete(struct rfm_node *node, bool incomplete);
 
 /**
  * rfm_node_digest() - what would this node answer?

@@ -96,6 +96,6 @@ bool rfm_permit_self(const struct rfm_permit *permit, const struct rfm_link_self
 bool rfm_permit_frame(const struct rfm_permit *permit, const uint8_t *wire)
 {
 	/* A damaged hop count says nothing; the frame goes no further. */
-	return get16(wire + AT_HOPS) > 1 || wire[AT_HOP_CHECK] != hop_check(wire) ||
+	return frame_hops(wire) > 1 || wire[AT_HOP_CHECK] != hop_check(wire) ||
 	       rfm_permit_node(permit, wire[AT_SOURCE]);
 }

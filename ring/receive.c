@@ -24,7 +24,7 @@ void rfm_node_receive_bad(struct rfm_node *node)
 static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
 {
 	bool numbered = rfm_frame_is_numbered(frame);
-	bool was_closed = !rfm_has_credit(node);
+	bool was_closed = !rfm_next_may_leave(node);
 	uint64_t last = rfm_frame_last(frame);
 
 	if (last > node->seq) {
@@ -41,6 +41,8 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 		node->turn_ns = rfm_elapsed_ns(frame->time_ns, rfm_node_clock(node, now));
 		node->turn_time = now;
 	}
+	if (frame->type == RFM_FRAME_PACKET && last > node->home_seq)
+		rfm_packet_home(node, frame);
 	/* What a node on the way has not stored is as good as lost. */
 	rfm_retire_up_to(node, last, numbered && !(frame->marks & RFM_MARK_UNSTORED) ?
 			 frame->count : 0, frame->marks & RFM_MARK_PAUSED, now);
@@ -111,8 +113,11 @@ static bool is_current_incarnation(struct rfm_node *node, struct rfm_source *sou
 
 	/* What it sent before we met is not ours to miss. */
 	if (frame->incarnation != source->other.incarnation) {
-		source->other = (struct rfm_incarnation){ frame->incarnation,
-						   frame->seq - rfm_frame_is_numbered(frame) };
+		source->other = (struct rfm_incarnation){
+			.incarnation = frame->incarnation,
+			.seq = frame->seq - rfm_frame_is_numbered(frame),
+		};
+		source->other.had_begun = source->other.seq;
 		source->other_heard_ns = 0;
 	}
 	/*
@@ -127,6 +132,9 @@ static bool is_current_incarnation(struct rfm_node *node, struct rfm_source *sou
 	source->current = source->other;
 	source->other = current;
 	source->unstored = true;
+	if (source->current.had_begun)
+		rfm_node_set_incomplete(node, true);
+	source->current.had_begun = false;	/* said once */
 	/* Who was not here comes, which counts as one change. */
 	if (source->present)
 		rfm_new_epoch(node);
@@ -154,6 +162,19 @@ static void note_transit(const struct rfm_node *node, struct rfm_source *source,
 		source->ahead_ns = frame->time_ns - arrival;
 }
 
+static void heard_heartbeat(struct rfm_node *node, struct rfm_source *source,
+			    const struct rfm_frame *frame)
+{
+	source->paused = frame->kind & RFM_KIND_PAUSED;
+	source->incomplete = frame->kind & RFM_KIND_INCOMPLETE;
+	if (source->met == frame->incarnation)
+		return;
+	source->met = frame->incarnation;
+	/* It was there before this node, and so were those who have sent what it has. */
+	if (frame->kind & RFM_KIND_USED && frame->incarnation < node->config.incarnation)
+		rfm_node_set_incomplete(node, true);
+}
+
 /* Follow the numbers of another node. */
 static enum freshness check_sequence(struct rfm_node *node, const struct rfm_frame *frame,
 				     uint64_t now)
@@ -173,9 +194,9 @@ static enum freshness check_sequence(struct rfm_node *node, const struct rfm_fra
 	}
 	source->heard = now;
 	source->hops = frame->hops;
-	source->hubs = frame->marks >> RFM_MARK_HUBS_SHIFT;
+	source->hubs = frame->marks >> RFM_MARK_HUBS_SHIFT & 0xf;
 	if (frame->type == RFM_FRAME_HEARTBEAT)
-		source->paused = frame->kind & RFM_KIND_PAUSED;
+		heard_heartbeat(node, source, frame);
 	note_transit(node, source, frame, rfm_node_clock(node, now));
 	if (frame->seq <= source->current.seq) {
 		if (is_second(frame) && frame->seq == source->current.seq) {
@@ -188,6 +209,7 @@ static enum freshness check_sequence(struct rfm_node *node, const struct rfm_fra
 	missed = frame->seq - source->current.seq - numbered;
 	source->current.seq = rfm_frame_last(frame);
 	if (missed) {
+		rfm_node_set_incomplete(node, true);
 		node->stats.missed += missed;
 		source->missed += missed;
 		if (node->ops->missed)
@@ -298,13 +320,14 @@ static bool may_hold(const struct rfm_node *node, unsigned int frames)
 static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 		 uint64_t arrival, bool counted)
 {
-	unsigned int frames = rfm_packet_frames(len);
+	unsigned int frames = rfm_unit_frames(len);
 	bool filling = rfm_fifo_used(&node->held) < HELD_ALMOST_FULL;
 	struct rfm_fifo_slot *slot;
 
 	if (!may_hold(node, frames)) {
 		node->held_full = true;
 		node->stats.held_lost += frames;
+		rfm_node_set_incomplete(node, true);
 		node->ops->status(node->opaque, RFM_NODE_RX_FULL);
 		return false;
 	}
@@ -329,12 +352,25 @@ static bool will_not_store(struct rfm_node *node, const struct rfm_frame *frame,
 	if (freshness == STALE_SELF)
 		unstored = true;
 	else if (freshness == LATE)
-		unstored |= !node->config.authentic_late || is_second(frame);
+		unstored |= !node->config.authentic_late || is_second(frame) ||
+			    frame->type == RFM_FRAME_PACKET;
 	else if (freshness == COPY)
 		unstored = source->unstored;
 	else	/* A heartbeat tells of a number that has not come. */
 		source->unstored = unstored || !rfm_frame_is_numbered(frame);
 	return unstored && rfm_frame_is_numbered(frame);
+}
+
+/* The marks that a packet gets here. A second copy gets those of the first. */
+static uint16_t verdict_on(struct rfm_node *node, const struct rfm_frame *frame,
+			   const uint8_t *data, enum freshness freshness)
+{
+	struct rfm_source *source = &node->sources[frame->source];
+
+	if (freshness == NEWER)
+		source->verdict = rfm_packet_is_for_us(node, frame) ?
+				  rfm_packet_judge(node, frame, data) : 0;
+	return freshness == NEWER || freshness == COPY ? source->verdict : 0;
 }
 
 /* Take part in a frame of another node; see the order in node.h. */
@@ -389,7 +425,7 @@ static void forward_one_by_one(struct rfm_node *node, const uint8_t *train, unsi
 static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 		    const struct rfm_frame *frame, uint64_t now)
 {
-	uint8_t marks = frame->marks | node->config.rogue_master;
+	uint16_t marks = frame->marks | node->config.rogue_master;
 	uint64_t ready = now + node->config.line.hop_ns;
 	struct rfm_fifo_slot *slot;
 
@@ -405,7 +441,7 @@ static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 	if (node->paused)
 		marks |= RFM_MARK_PAUSED;
 	rfm_frame_set_path(wire, frame->hops + 1, marks);
-	if (frame->count > 1 && node->config.line.paced) {
+	if (rfm_frame_is_train(wire) && node->config.line.paced) {
 		forward_one_by_one(node, wire, frame->count, ready);
 	} else {
 		slot = rfm_transmit_put(node, TAG_TRANSIT, frame->count, ready);
@@ -443,6 +479,7 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 {
 	struct rfm_frame frame;
 	enum freshness freshness;
+	uint16_t verdict;
 
 	if (node->loopback)
 		return;		/* the receiver is switched to our own transmitter */
@@ -474,9 +511,13 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 		   check_sequence(node, &frame, now);
 	if (will_not_store(node, &frame, freshness))
 		frame.marks |= RFM_MARK_UNSTORED;
+	verdict = verdict_on(node, &frame, wire + RFM_FRAME_HEADER, freshness);
+	frame.marks |= verdict;
 	forward(node, wire, len, &frame, now);
 	if (freshness != STALE_SELF)
 		process_frame(node, &frame, wire, len, freshness == NEWER, now);
+	if (freshness == NEWER && verdict & RFM_MARK_TAKEN)
+		rfm_packet_deliver(node, &frame, wire + RFM_FRAME_HEADER);
 }
 
 /* Takes a slot that is held back from what was received. Returns of whom; -1: it is in no count. */
@@ -519,6 +560,7 @@ void rfm_cancel_held(struct rfm_node *node)
 		int source = discount(slot, &node->stats);
 
 		node->stats.held_lost += slot->frames;
+		rfm_node_set_incomplete(node, true);
 		if (source >= 0)
 			node->sources[source].received -= slot->frames;
 	}

@@ -61,6 +61,23 @@ bool rfm_has_credit(const struct rfm_node *node)
 	return credit(node);
 }
 
+/* How many numbers does what waits first take at least? */
+static unsigned int pieces_of(const struct rfm_insert_record *record)
+{
+	return record->type == RFM_FRAME_PACKET ? record->address >> 16 : 1;
+}
+
+bool rfm_next_may_leave(struct rfm_node *node)
+{
+	uint32_t free = credit(node);
+	const struct rfm_insert_record *next;
+
+	if (!free || free >= RFM_PACKET_PIECES)
+		return free;
+	next = rfm_insert_peek(&node->insert);
+	return !next || pieces_of(next) <= free;
+}
+
 bool rfm_node_tx_empty(const struct rfm_node *node)
 {
 	return !rfm_fifo_used(&node->transmit) && !rfm_insert_used(&node->insert);
@@ -92,7 +109,7 @@ static bool queue_store(struct rfm_node *node, uint32_t address, const void *dat
 	record->length = len;
 	record->dest = record->kind = 0;
 	memcpy(record->data, data, len);
-	if (rfm_insert_commit(&node->insert))
+	if (rfm_insert_commit(&node->insert, 1))
 		node->ops->kick(node->opaque);
 	return true;
 }
@@ -121,7 +138,7 @@ enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_inser
 		return result;
 	command->dropped = record->dropped;
 	*record = *command;
-	if (rfm_insert_commit(&node->insert))
+	if (rfm_insert_commit(&node->insert, 1))
 		node->ops->kick(node->opaque);
 	return RFM_INSERT_OK;
 }
@@ -230,6 +247,7 @@ void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bo
 {
 	uint64_t fence = node->fence_seq;
 
+	rfm_packets_end(node, seq, RFM_PACKET_LOST);
 	node->ring_open = false;
 	node->home_time = now;
 	node->break_heard = false;
@@ -348,6 +366,45 @@ static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
 	node->own_queued += count;
 }
 
+/* The next records become a packet. */
+static void send_packet(struct rfm_node *node, unsigned int pieces, uint64_t now)
+{
+	const struct rfm_insert_record *record = rfm_insert_seen(&node->insert, 0);
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_PACKET, .count = pieces, .dest = record->dest,
+		.kind = record->kind & 0xf, .stream = record->address,
+	};
+	const uint8_t flags = record->kind >> 4;
+	uint64_t ready = record->time > node->credit_time ? record->time : node->credit_time;
+
+	fill_origin(node, &frame, record->time);
+	frame.seq = node->seq + 1;
+	frame.flags |= flags;
+	rfm_packet_numbered(node, now);
+	assign_seq(node, pieces, now);
+	frame.length = (pieces - 1) * RFM_FRAME_DATA_MAX +
+		       rfm_insert_seen(&node->insert, pieces - 1)->length;
+	for (int copy = 0; !node->loopback && copy <= node->config.redundant; copy++) {
+		struct rfm_fifo_slot *slot = rfm_transmit_put(node, copy ? TAG_COPY : TAG_OWN, pieces,
+							 ready);
+
+		if (copy)
+			frame.flags |= RFM_FLAG_SECOND;
+		for (unsigned int i = 0; i < pieces; i++)
+			memcpy(slot->wire + RFM_FRAME_HEADER + (size_t)i * RFM_FRAME_DATA_MAX,
+			       rfm_insert_seen(&node->insert, i)->data, RFM_FRAME_DATA_MAX);
+		slot->length = rfm_packet_encode(&frame, slot->wire);
+	}
+	rfm_insert_release(&node->insert, pieces);
+	if (node->loopback) {
+		rfm_packets_end(node, node->seq, frame.kind & RFM_KIND_ALL ? RFM_PACKET_TAKEN :
+				RFM_PACKET_NO_NODE);
+		rfm_retire_up_to(node, node->seq, pieces, false, now);
+	} else {
+		node->own_queued += pieces;
+	}
+}
+
 /* The first record that waits becomes a frame and gets its number. */
 static void send_frame(struct rfm_node *node, uint64_t now)
 {
@@ -388,9 +445,13 @@ static void send_frame(struct rfm_node *node, uint64_t now)
 /* What waits first and has credit; returns how many frames it is. */
 static unsigned int send_next(struct rfm_node *node, uint64_t now)
 {
-	unsigned int count = count_train(node, rfm_insert_peek(&node->insert));
+	const struct rfm_insert_record *next = rfm_insert_peek(&node->insert);
+	unsigned int count = next->type == RFM_FRAME_PACKET ? pieces_of(next) :
+							      count_train(node, next);
 
-	if (count > 1)
+	if (next->type == RFM_FRAME_PACKET)
+		send_packet(node, count, now);
+	else if (count > 1)
 		send_train(node, count, now);
 	else
 		send_frame(node, now);
@@ -404,13 +465,17 @@ static void drop_queued(struct rfm_node *node)
 
 	while (advance_seq(node, rfm_insert_dropped(&node->insert)),
 	       (record = rfm_insert_peek(&node->insert))) {
-		advance_seq(node, 1);
-		node->stats.dark++;
+		unsigned int count = pieces_of(record);
+
+		advance_seq(node, count);
+		node->stats.dark += count;
 		if (record->type == RFM_FRAME_FENCE) {
 			node->fence_epoch = node->epoch;
 			fail_fence(node, get64(record->data));
 		}
-		rfm_insert_release(&node->insert, 1);
+		if (record->type == RFM_FRAME_PACKET)
+			rfm_packet_dropped(node);
+		rfm_insert_release(&node->insert, count);
 	}
 }
 
@@ -420,6 +485,7 @@ static void notify_room(struct rfm_node *node)
 
 	/* The producer sets @producer_waits, then looks for room; here it is the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
+	rfm_packets_notify_room(node);
 	if (!atomic_load_explicit(&insert->producer_waits, memory_order_relaxed) ||
 	    (!atomic_load_explicit(&insert->offline, memory_order_relaxed) &&
 	     rfm_insert_used(insert) >= insert->size / 4))
@@ -437,7 +503,7 @@ void rfm_node_send_queued(struct rfm_node *node, uint64_t now)
 		notify_room(node);
 		return;
 	}
-	while (rfm_insert_peek(&node->insert) && rfm_has_credit(node)) {
+	while (rfm_insert_peek(&node->insert) && rfm_next_may_leave(node)) {
 		uint64_t in_flight = node->ring_open ? 0 : rfm_in_flight(node);
 
 		advance_seq(node, rfm_insert_dropped(&node->insert));
@@ -457,6 +523,7 @@ void rfm_node_send_queued(struct rfm_node *node, uint64_t now)
 void rfm_cancel_own(struct rfm_node *node)
 {
 	atomic_store(&node->insert.offline, true);
+	rfm_packets_end(node, UINT64_MAX, RFM_PACKET_LOST);
 	/* A store that comes in meanwhile wakes the thread that pulls, and is dropped there. */
 	do {
 		drop_queued(node);
@@ -510,7 +577,10 @@ void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t no
 void rfm_send_heartbeat(struct rfm_node *node, uint64_t now)
 {
 	struct rfm_frame frame = {
-		.type = RFM_FRAME_HEARTBEAT, .kind = node->paused ? RFM_KIND_PAUSED : 0,
+		.type = RFM_FRAME_HEARTBEAT,
+		.kind = (node->paused ? RFM_KIND_PAUSED : 0) |
+			(node->incomplete ? RFM_KIND_INCOMPLETE : 0) |
+			(node->stats.received ? RFM_KIND_USED : 0),
 	};
 
 	rfm_send_notice(node, &frame, now);
@@ -542,7 +612,7 @@ static bool must_stay_awake(struct rfm_node *node)
 	if (rfm_fifo_used(&node->transmit))
 		return false;
 	if (rfm_insert_peek(&node->insert))
-		return !rfm_can_originate(node) || rfm_has_credit(node);
+		return !rfm_can_originate(node) || rfm_next_may_leave(node);
 	return !rfm_insert_sleep(&node->insert);
 }
 

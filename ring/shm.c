@@ -67,7 +67,7 @@ struct rfm_shm_map {
 
 _Static_assert(sizeof(struct rfm_shm_map) <= SHM_SLOTS_AT, "the slots begin after it");
 _Static_assert(RFM_SHM_SLOT >= RFM_FRAME_MAX, "a frame fits in a slot");
-_Static_assert(SHM_BEHIND >= RFM_PACKET_MAX, "a train may begin in any slot");
+_Static_assert(SHM_BEHIND >= RFM_UNIT_MAX, "a train may begin in any slot");
 
 static bool slots_are_valid(uint32_t slots)
 {

@@ -115,7 +115,7 @@ bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots);
 
 /**
  * rfm_shm_take() - copy the next slot out, or those of a train
- * @slot: RFM_PACKET_MAX bytes; as much of it is filled in as the frame is long
+ * @slot: RFM_UNIT_MAX bytes; as much of it is filled in as the frame is long
  *
  * Returns how many slots it was, 0 if there is none, -1 if @broken.
  */

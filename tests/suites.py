@@ -37,6 +37,8 @@ def long(name, minutes, what, *args):
     return system(name, "long", minutes * 60, minutes, what, "--long", *args, alone=True)
 
 
+FUZZED = "the frame decoder, a node, its operations at others, a hub and the parser of regions"
+
 SUITES = [
     # --- no machine is booted ---
     Suite("lint", "quick", 5, 20, ["scripts/lint"], "style and static checks",
@@ -59,15 +61,17 @@ SUITES = [
           ("clang-tidy", 90, "clang-tidy and clang's analyser on ring and tools"))),
     Suite("model", "test", 30, 10,
           ["tests/model/run", "faults-2", "open-3", "redundant-3", "cut-for-good-3",
-           "rogue-death-2", "no-lives", "store-first"],
-          "the ring as a model: a loss, a cut, a death, two wrong rings", whole="model:all"),
-    Suite("model:all", "check", 60, 15, ["tests/model/run"],
+           "rogue-death-2", "packet-faults-3", "answers-3", "no-lives", "store-first",
+           "judged-after", "packets-first", "answers-without-slot", "taking-waits"],
+          "the ring as a model: a loss, a cut, a death, packets, six wrong rings",
+          whole="model:all"),
+    Suite("model:all", "check", 75, 15, ["tests/model/run"],
           "the ring as a model, exhaustively; wrong rings fail"),
     Suite("fuzz", "test", 50, 10, ["tests/fuzz/run", "--runs", "100000"],
-          "a hundred thousand inputs to the frame decoder, a node, a hub and the parser of regions",
+          "a hundred thousand inputs to " + FUZZED,
           whole="fuzz:1m"),
     Suite("fuzz:1m", "check", 60, 15, ["tests/fuzz/run"],
-          "a million inputs to the frame decoder, a node, a hub and the parser of regions"),
+          "a million inputs to " + FUZZED),
     Suite("qtest", "test", 60, 15, ["tests/run-qtest"], "every register of the card, without a guest"),
     Suite("vmstate", "check", 5, 3, ["tests/vmstate"],
           "the card takes a state that the last one has saved"),
@@ -75,6 +79,11 @@ SUITES = [
            "a second implementation, written from docs/ring-protocol.md"),
     system("capture", "test", 10, 10, "capture files, and what tshark shows of them"),
     system("rmnode", "test", 20, 10, "members without machines, from the shell"),
+    system("remote", "test", 90, 15, "operations at one node, and a late joiner that gets what it lacks"),
+    system("remote_cards", "test", 60, 20, "operations at one node, of cards and their tools",
+           "--brief", whole="remote_cards:all"),
+    system("remote_cards:all", "check", 150, 25,
+           "operations at one node, of cards and their tools; a lock; a machine that died is made whole"),
     system("publish", "test", 10, 10, "rmnode --publish: values of every type as OpenMetrics, and what is refused",
            "--brief", whole="publish:all"),
     system("publish:all", "check", 60, 10,
@@ -93,8 +102,10 @@ SUITES = [
     system("python:all", "check", 90, 30,
            "the same; the package's types, examples, guide, notebook, reference and wheel; jitter's plot"),
     system("hub", "test", 50, 10, "the fibre hub: bypass, cascades, the same faults each time"),
-    system("litmus", "test", 5, 10,
+    system("litmus", "test", 30, 10,
            "ordering on rings of processes, some thousand rounds of each test"),
+    system("litmus:million", "check", 600, 60,
+           "a million rounds of each test with packets or a lock, over six rings", "--million"),
     system("big", "test", 20, 10, "many members, and rings that are full"),
     system("faults", "test", 30, 10, "frames that get lost, and members that die"),
     system("forward", "test", 5, 5, "a card forwards what others send, whatever its guest does"),
@@ -155,6 +166,9 @@ SUITES = [
     *(system(f"guests:{release}", "long", 1200, 120,
              f"a stock Debian {number} boots, takes the packages and a newer kernel, runs a program", release)
       for release, number in (("bookworm", 12), ("trixie", 13))),
+    system("ethernet", "check", 90, 15, "a network card on the ring: jumbo frames, TCP beside stores, cuts, a pull"),
+    system("ethernet:rdma", "check", 200, 30,
+           "RDMA and NVMe over fabrics on the ring: verbs programs, a disk of another machine, cuts", "rdma"),
     system("libvirt", "check", 120, 30, "machines as domains of libvirt: started, saved, stopped"),
     system("hosts", "check", 180, 40,
            "a ring over two hosts: delay, loss, a cut that nobody is told of, a machine that moves"),
@@ -176,17 +190,22 @@ SUITES = [
            "what a hop and a frame cost: a short run, its figures", alone=True),
 
     # --- hours ---
-    *(long(f"litmus:{topology}-{nodes}{part}", 20,
-           f"ten million rounds of {tests or 'each litmus test'}, {nodes} nodes, {topology}",
+    *(long(f"litmus:{topology}-{nodes}{part}", 180 if part == "-p" else 20,
+           f"ten million rounds of {tests}, {nodes} nodes, {topology}",
            topology, str(nodes), *tests.split())
       for topology, nodes, part, tests in (
-          ("daisy", 2, "", ""), ("daisy", 3, "", ""),
+          ("daisy", 2, "", "MP MP+I CoRR SB 2W"), ("daisy", 2, "-p", "MP+P LOCK"),
+          ("daisy", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"), ("daisy", 3, "-p", "MP+P WRC+P LOCK"),
           ("daisy", 8, "-a", "MP MP+I CoRR SB"), ("daisy", 8, "-b", "WRC ISA2 2W IRIW"),
-          ("hub", 2, "", ""), ("hub", 3, "", ""),
+          ("daisy", 8, "-p", "MP+P WRC+P LOCK"),
+          ("hub", 2, "", "MP MP+I CoRR SB 2W"), ("hub", 2, "-p", "MP+P LOCK"),
+          ("hub", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"), ("hub", 3, "-p", "MP+P WRC+P LOCK"),
           ("hub", 8, "-a", "MP MP+I CoRR SB"), ("hub", 8, "-b", "WRC ISA2 2W IRIW"),
-          ("streams", 3, "", ""))),
+          ("hub", 8, "-p", "MP+P WRC+P LOCK"),
+          ("streams", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"), ("streams", 3, "-p", "MP+P WRC+P LOCK"))),
     long("big:members", 20, "256 members without machines share 2 MiB for a minute", "members"),
     long("big:saturation", 20, "16 nodes store as fast as they can for a minute", "saturation"),
+    long("remote:sums", 120, "sixteen nodes add a hundred thousand times each to one word on a bad ring", "sums"),
     long("inprocess:rfm2g", 10,
          "a hundred thousand rounds of a sender and a receiver for the vendor's API"),
     long("hublab:pair", 20,
@@ -194,7 +213,7 @@ SUITES = [
     long("faults:hub", 20, "100 members die on a hub", "hub"),
     long("faults:daisy", 20, "100 members die on a daisy chain", "daisy"),
     Suite("fuzz:10m", "long", 500, 120, ["tests/fuzz/run", "--runs", "10000000"],
-          "ten million inputs to the frame decoder, a node, a hub and the parser of regions",
+          "ten million inputs to " + FUZZED,
           alone=True),
     Suite("fuzz-card", "long", 3600, 120, ["tests/fuzz-card"],
           "an hour of QEMU's fuzzer on every BAR of three cards, and of random accesses, under "

@@ -12,6 +12,14 @@ struct rfm_file *rfm_file_of(const struct file *filp);
 int rfm_chrdev_init(void);
 void rfm_chrdev_exit(void);
 int rfm_chrdev_add(struct rfm_card *card);
+int rfm_argument_get(void *arg, size_t size, size_t inputs, const void __user *user,
+		     size_t given);
+
+/* api/uring.c; kernels before 5.19 have no such commands */
+#ifndef RFM_NO_URING_CMD
+struct io_uring_cmd;
+int rfm_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+#endif
 
 /* api/mmap.c */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma);

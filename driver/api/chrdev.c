@@ -137,36 +137,94 @@ static const struct rfm_call rfm_calls[] = {
 		 RFM_FUNCTION_VERIFY, RFM_EXT_FEATURE_QUERY),
 	RFM_CALL(REG, RFM_INPUTS(reg, value), rfm_reg, RFM_FUNCTION_REGISTERS),
 	RFM_CALL(EVENT_COUNTS, 0, rfm_listen_counts, RFM_FUNCTION_COUNTERS),
+	RFM_CALL(REMOTE, RFM_INPUTS(operation, value), rfm_remote,
+		 RFM_FUNCTION_REMOTE, RFM_EXT_FEATURE_REMOTE),
+	RFM_CALL(RESYNC, RFM_INPUTS(resync_wait, timeout_ms), rfm_resync,
+		 RFM_FUNCTION_RESYNC, RFM_EXT_FEATURE_REMOTE),
+	RFM_CALL(PORT, RFM_INPUTS(port_listen, header_size), rfm_port,
+		 RFM_FUNCTION_PORT, RFM_EXT_FEATURE_REMOTE),
+	RFM_CALL(REGION, RFM_INPUTS(memory_region, record_size), rfm_region,
+		 RFM_FUNCTION_REGION, RFM_EXT_FEATURE_REMOTE),
+	RFM_CALL(EXPORT, RFM_INPUTS(export, rights), rfm_export,
+		 RFM_FUNCTION_EXPORT, RFM_EXT_FEATURE_REMOTE),
 };
 
-/* @given: bytes of the argument as the caller knows it; the rest is 0, in and out. */
-static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
-		    void __user *user, size_t given)
-{
-	size_t size = _IOC_SIZE(call->cmd);
-	void *arg;
-	int ret;
+/* The argument of a call that is under way. */
+struct rfm_argument {
+	void __user *user;
+	size_t given;			/* bytes of it as the caller knows it */
+	size_t size;			/* and as we do; the rest is 0, in and out */
+	bool answered;
+	u64 data[];
+};
 
-	arg = kvzalloc(size, GFP_KERNEL);
-	if (!arg)
-		return -ENOMEM;
-	if (_IOC_DIR(call->cmd) & _IOC_WRITE) {
-		ret = copy_struct_from_user(arg, size, user, given);
-		if (ret == -E2BIG || (!ret && memchr_inv(arg + call->inputs, 0,
-							 size - call->inputs)))
-			ret = -EINVAL;
-		if (ret)
-			goto out;
-	}
+/**
+ * rfm_argument_get - copy an argument from a program
+ * @arg: where to; @size bytes
+ * @size: of it
+ * @inputs: bytes that need not be 0
+ * @user: where from
+ * @given: bytes of it as the program knows it
+ *
+ * Return: 0, -EINVAL, -EFAULT.
+ */
+int rfm_argument_get(void *arg, size_t size, size_t inputs, const void __user *user,
+		     size_t given)
+{
+	int ret = copy_struct_from_user(arg, size, user, given);
+
+	if (ret == -E2BIG || (!ret && memchr_inv(arg + inputs, 0, size - inputs)))
+		ret = -EINVAL;
+	return ret;
+}
+
+int rfm_answer(void *arg)
+{
+	struct rfm_argument *argument = container_of(arg, struct rfm_argument, data);
+
+	argument->answered = true;
+	if (copy_struct_to_user(argument->user, argument->given, arg,
+				argument->size, NULL))
+		return -EFAULT;
+	return 0;
+}
+
+static int rfm_call_run(const struct rfm_call *call, struct rfm_file *file,
+			struct rfm_argument *argument)
+{
+	void *arg = argument->data;
+	int ret = 0;
+
+	if (_IOC_DIR(call->cmd) & _IOC_WRITE)
+		ret = rfm_argument_get(arg, argument->size, call->inputs,
+				       argument->user, argument->given);
+	if (ret)
+		return ret;
 	ret = call->run(file, arg);
 	/* Who was only stopped or frozen, and has handled no signal, asks again. */
 	if (ret == -EINTR)
 		ret = -ERESTARTNOHAND;
-	if (ret >= 0 && _IOC_DIR(call->cmd) & _IOC_READ &&
-	    copy_struct_to_user(user, given, arg, size, NULL))
-		ret = -EFAULT;
-out:
-	kvfree(arg);
+	if (ret >= 0 && _IOC_DIR(call->cmd) & _IOC_READ && !argument->answered)
+		ret = rfm_answer(arg) ?: ret;
+	return ret;
+}
+
+static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
+		    void __user *user, size_t given)
+{
+	size_t size = _IOC_SIZE(call->cmd);
+	struct rfm_argument *argument;
+	int ret;
+
+	argument = kvzalloc(struct_size(argument, data, DIV_ROUND_UP(size, sizeof(u64))),
+			    GFP_KERNEL);
+	if (!argument)
+		return -ENOMEM;
+	argument->user = user;
+	argument->given = given;
+	argument->size = size;
+	ret = rfm_call_run(call, file, argument);
+	kvfree(argument);
 	return ret;
 }
 
@@ -208,6 +266,9 @@ static const struct file_operations rfm_fops = {
 	.mmap		= rfm_mmap,
 	.unlocked_ioctl	= rfm_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+#ifndef RFM_NO_URING_CMD
+	.uring_cmd	= rfm_uring_cmd,
+#endif
 	.show_fdinfo	= rfm_show_fdinfo,
 };
 

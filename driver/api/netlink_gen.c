@@ -14,7 +14,7 @@
 const struct nla_policy rfm_range_nl_policy[RFM_A_RANGE_PAD + 1] = {
 	[RFM_A_RANGE_OFFSET] = { .type = NLA_U64, },
 	[RFM_A_RANGE_LENGTH] = { .type = NLA_U64, },
-	[RFM_A_RANGE_PLANES] = NLA_POLICY_MASK(NLA_U32, 0xf),
+	[RFM_A_RANGE_PLANES] = NLA_POLICY_MASK(NLA_U32, 0x7f),
 	[RFM_A_RANGE_ACTION] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 

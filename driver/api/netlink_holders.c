@@ -59,6 +59,9 @@ static_assert(RFM_PLANES_RX == RFM_HOLD(RFM_PLANE_RX));
 static_assert(RFM_PLANES_TX == RFM_HOLD(RFM_PLANE_TX));
 static_assert(RFM_PLANES_WATCH == RFM_HOLD(RFM_PLANE_WATCH));
 static_assert(RFM_PLANES_OWNED == RFM_HOLD(RFM_PLANE_OWNED));
+static_assert(RFM_PLANES_READ == RFM_HOLD(RFM_PLANE_READ));
+static_assert(RFM_PLANES_WRITE == RFM_HOLD(RFM_PLANE_WRITE));
+static_assert(RFM_PLANES_HOME == RFM_HOLD(RFM_PLANE_HOME));
 
 static int rfm_put_range(struct sk_buff *skb, const struct rfm_range *range,
 			 u32 planes)

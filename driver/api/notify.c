@@ -65,6 +65,7 @@ static const struct {
 	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH, RFM_HAS_AGED },
 	[RFM_EVENT_CONFLICT]		= { RFM_NOTICE_CONFLICT, RFM_HAS_UPDATE },
 	[RFM_EVENT_DROPPED]		= { RFM_NOTICE_DROPPED, RFM_HAS(MISSING) },
+	[RFM_EVENT_INCOMPLETE]		= { RFM_NOTICE_INCOMPLETE },
 	[RFM_TOLD_LINK_DOWN]		= { RFM_NOTICE_LINK_DOWN },
 	[RFM_TOLD_GONE]			= { RFM_NOTICE_GONE },
 };
@@ -89,8 +90,10 @@ static int rfm_put_event(struct sk_buff *skb, const struct rfm_event *event)
 {
 	u64 age = event->age_ns ?: event->arrival_ns - event->origin_ns;
 	u32 lacks = rfm_event_lacks(event);
+	bool complete = event->type == RFM_EVENT_INCOMPLETE && !event->data;
 	const struct rfm_number numbers[] = {
-		RFM_U32(EVENT_TYPE, rfm_notices[event->type].type),
+		RFM_U32(EVENT_TYPE, complete ? RFM_NOTICE_COMPLETE :
+					       rfm_notices[event->type].type),
 		RFM_U64(EVENT_COUNT, event->count),
 		RFM_U64(EVENT_TIME_NS, event->time_ns),
 		RFM_U32(EVENT_NODE, event->node, lacks & RFM_HAS(NODE)),

@@ -42,6 +42,20 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 #define pin_user_pages(...)	pin_user_pages(__VA_ARGS__, NULL)
 #endif
 
+/*
+ * A page that is pinned for long and to be read only may be one of zeros, of a file or of a
+ * relative: the process would get another for itself when it writes there. So it writes now.
+ */
+#ifndef RFM_HAVE_PIN_UNSHARES
+static inline unsigned int rfm_pin_writes(unsigned int flags)
+{
+	return flags & FOLL_LONGTERM ? flags | FOLL_WRITE | FOLL_FORCE : flags;
+}
+
+#define pin_user_pages_fast(start, count, flags, pages) \
+	pin_user_pages_fast(start, count, rfm_pin_writes(flags), pages)
+#endif
+
 #ifndef RFM_HAVE_COPY_STRUCT_TO_USER
 /* The first @ksize bytes of @usize; zeros behind them. */
 static inline int copy_struct_to_user(void __user *dst, size_t usize,
@@ -113,6 +127,62 @@ static inline struct inode *rfm_alloc_anon_inode(struct super_block *sb)
 
 #ifndef RFM_HAVE_EVENTFD_SIGNAL
 #define eventfd_signal(ctx)	eventfd_signal(ctx, 1)
+#endif
+
+/* --- commands of io_uring --------------------------------------------------- */
+
+/*
+ * A callback gets the command itself, and flags for its end, not both as a request. So it is
+ * called by way of one that has that shape, and finds the flags in its own parameter.
+ */
+#ifndef RFM_HAVE_URING_CMD
+#define RFM_NO_URING_CMD
+#elif !defined(RFM_HAVE_URING_TW)
+#include <linux/io_uring/cmd.h>
+#ifdef RFM_HAVE_URING_SQE
+#undef io_uring_sqe_cmd
+#define io_uring_sqe_cmd(sqe, type)	((const type *)(sqe)->cmd)
+#else
+#define sqe				cmd
+#define io_uring_sqe_cmd(command, type)	((const type *)(command))
+#endif
+
+#define io_tw_req			rfm_tw_req
+#define io_tw_token_t			unsigned int
+#define IO_URING_CMD_TASK_WORK_ISSUE_FLAGS tw
+
+struct rfm_tw_req {
+	struct io_uring_cmd *command;
+};
+
+#define io_uring_cmd_from_tw(req)	((req).command)
+
+typedef void rfm_tw_func(struct rfm_tw_req req, unsigned int flags);
+
+/* The driver keeps a pointer in the first words of @pdu. */
+static inline rfm_tw_func **rfm_tw_in(struct io_uring_cmd *command)
+{
+	return (rfm_tw_func **)(command->pdu + sizeof(command->pdu) -
+				sizeof(rfm_tw_func *));
+}
+
+static inline void rfm_tw_call(struct io_uring_cmd *command, unsigned int flags)
+{
+	(*rfm_tw_in(command))((struct rfm_tw_req){ command }, flags);
+}
+
+static inline void rfm_complete_in_task(struct io_uring_cmd *command,
+					rfm_tw_func *func)
+{
+	*rfm_tw_in(command) = func;
+	io_uring_cmd_complete_in_task(command, rfm_tw_call);
+}
+
+#define io_uring_cmd_complete_in_task	rfm_complete_in_task
+#ifdef RFM_HAVE_URING_RES2
+#define io_uring_cmd_done(command, ret, flags) \
+	io_uring_cmd_done(command, ret, 0, flags)
+#endif
 #endif
 
 /* --- netlink ---------------------------------------------------------------- */

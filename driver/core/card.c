@@ -66,6 +66,7 @@ static void rfm_card_gone_work(struct work_struct *work)
 	rfm_dispatch_unlock(card);
 
 	synchronize_srcu(&card->hw.srcu);
+	rfm_requests_stop(&card->hw);
 	unmap_mapping_range(card->inode->i_mapping, 0, 0, 1);
 	rfm_dma_stop(card);
 }
@@ -145,6 +146,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	rfm_dispatch_init(card);
 	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
 	rfm_dma_init(card);
+	rfm_requests_init(&card->hw);
 	rfm_settings_init(card);
 
 	device_initialize(&card->dev);

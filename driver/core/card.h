@@ -37,7 +37,8 @@
  * Reads and writes that are under way keep their file open, and through it the
  * card. Their pages are given back only when the DMA engine is known to touch
  * them no more: it has said so, or rfm_dma_stop() has taken the bus from it.
- * They end soon after that, which nobody waits for.
+ * They end soon after that, which nobody waits for. So it is with commands to the
+ * request table, which rfm_requests_stop() ends, and with the pages of regions.
  *
  * A card that was pulled out answers every read with ones (some hosts: with
  * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, the same work
@@ -49,7 +50,8 @@
  * ---------------------
  * What each of them guards stands beside the fields.
  *
- *   queue->read_lock  mutex: one reader at a time
+ *   queue->read_lock  mutex: one reader at a time; port->read_lock likewise
+ *   port->lock        mutex: the messages of a port
  *   card->probe_lock  mutex: one ring test at a time, and who else clears OWN
  *                     DATA
  *   card->verify_lock mutex: one verification at a time
@@ -70,6 +72,7 @@
  *   hw.lock           spinlock: registers that work together
  *   irq.lock          spinlock, taken in the interrupt handlers: the registers of
  *                     interrupts, and the DMA engine. Nobody delivers under it
+ *   requests.lock     spinlock, taken in the interrupt handlers: the request table
  *   queue->lock       spinlock, taken in the interrupt handlers: the records of a
  *                     queue
  *
@@ -147,8 +150,6 @@ static inline bool rfm_range_inside(const struct rfm_card *card,
 int rfm_card_init_fs(void);
 void rfm_card_exit_fs(void);
 struct rfm_card *rfm_card_alloc(struct pci_dev *pdev);
-bool rfm_card_enter(struct rfm_card *card, int *idx);
-void rfm_card_exit(struct rfm_card *card, int idx);
 int rfm_card_leave(struct rfm_card *card, int idx);
 bool rfm_regs_enter(struct rfm_card *card, int *idx);
 int rfm_regs_leave(struct rfm_card *card, int idx);
@@ -178,6 +179,13 @@ enum rfm_function {
 	RFM_FUNCTION_REGISTERS,
 	RFM_FUNCTION_SETTINGS,
 	RFM_FUNCTION_COUNTERS_RESET,
+	RFM_FUNCTION_REMOTE,
+	RFM_FUNCTION_REMOTE_READ,
+	RFM_FUNCTION_REMOTE_CHANGE,
+	RFM_FUNCTION_RESYNC,
+	RFM_FUNCTION_PORT,
+	RFM_FUNCTION_REGION,
+	RFM_FUNCTION_EXPORT,
 	RFM_FUNCTIONS
 };
 
@@ -237,6 +245,25 @@ int rfm_send(struct rfm_file *file, void *arg);
 int rfm_send_set(struct rfm_file *file, void *arg);
 int rfm_ring_test_lock(struct rfm_card *card, bool wait);
 int rfm_ring_test(struct rfm_file *file, void *arg);
+
+/*
+ * api/chrdev.c: @arg goes back to the caller, for calls that must not fail afterwards.
+ * Return: 0 or -EFAULT.
+ */
+int rfm_answer(void *arg);
+
+/* core/remote.c: operations at one node */
+int rfm_remote(struct rfm_file *file, void *arg);
+int rfm_resync(struct rfm_file *file, void *arg);
+int rfm_command_run(struct rfm_card *card, struct rfm_command *command);
+int rfm_command_error(const struct rfm_command *command);
+
+/* core/port.c: messages */
+int rfm_port(struct rfm_file *file, void *arg);
+
+/* core/region.c: memory of processes in the hands of other nodes */
+int rfm_region(struct rfm_file *file, void *arg);
+unsigned int rfm_region_written(struct rfm_card *card, struct rfm_record *record);
 
 /* core/registers.c: registers in the hands of a program */
 int rfm_reg(struct rfm_file *file, void *arg);

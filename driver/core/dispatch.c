@@ -125,6 +125,7 @@ unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record)
 	switch (record->event.type) {
 	case RFM_EVENT_RESET ... RFM_EVENT_PARITY:
 	case RFM_EVENT_CONFLICT ... RFM_EVENT_ID_IN_USE:
+	case RFM_EVENT_INCOMPLETE:
 		return rfm_dispatch_to_listeners(card, record);
 	case RFM_EVENT_UPDATE:
 		return rfm_watch_update(card, record);
@@ -132,6 +133,8 @@ unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record)
 	case RFM_EVENT_STALE:
 	case RFM_EVENT_FRESH:
 		return rfm_watch_slot(card, record);
+	case RFM_EVENT_WRITTEN:
+		return rfm_region_written(card, record);
 	case RFM_RECORD_FENCE:
 		rfm_fence_event(card, record->value);
 	}
@@ -160,7 +163,8 @@ bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
 	case RFM_EVENT_MATCH:
 	case RFM_EVENT_STALE:
 	case RFM_EVENT_FRESH:
-		return budget > 1;	/* Each is one watch's. */
+	case RFM_EVENT_WRITTEN:
+		return budget > 1;	/* Each is one watch's, or region's. */
 	default:
 		return card->dispatch.listening < budget;
 	}
@@ -327,6 +331,8 @@ void rfm_dispatch_init(struct rfm_card *card)
 	INIT_WORK(&card->dispatch.work, rfm_dispatch_work);
 	INIT_LIST_HEAD(&card->dispatch.queues);
 	INIT_LIST_HEAD(&card->dispatch.fences);
+	INIT_LIST_HEAD(&card->dispatch.regions);
+	INIT_LIST_HEAD(&card->dispatch.ports);
 	card->dispatch.watched = RB_ROOT_CACHED;
 	rfm_throttle_init(card);
 }
@@ -336,6 +342,7 @@ void rfm_dispatch_start(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
 	rfm_irq_start(&card->hw);
+	rfm_requests_start(&card->hw);
 	rfm_throttle_start(card);
 	rfm_dispatch_route(card);
 	rfm_dispatch_unlock(card);

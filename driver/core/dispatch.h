@@ -45,6 +45,7 @@ struct rfm_queue {
 	struct mutex read_lock;		/* one reader at a time; only readers move @tail */
 	struct eventfd_ctx *eventfd;	/* constant: counts records as well, or NULL */
 	u32 types;			/* constant: what it hears, RFM_EVENT_BIT(); monitors': 0 */
+	bool broken;			/* set anywhere: a region's, which the card has forgotten */
 	u32 flags;			/* constant: a listener's, RFM_LISTEN_* */
 	/* Under dispatch.lock: */
 	u64 since;			/* records up to that position are not for it */
@@ -172,6 +173,9 @@ struct rfm_dispatch {
 	struct rfm_slot slot[RFM_EXT_SLOTS];	/* and by whom */
 	unsigned int next_slot;		/* to be taken, so that reuse comes late */
 	struct list_head fences;	/* who waits, in the order of their tickets */
+	struct list_head regions;	/* struct rfm_region */
+	struct list_head ports;		/* struct rfm_port */
+	size_t port_bytes;		/* what the messages of all ports may take */
 	struct rfm_throttle throttle;
 	struct rfm_monitor monitor;
 };

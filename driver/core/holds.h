@@ -91,7 +91,7 @@ struct rfm_holds {			/* under card->lock */
 	struct list_head holders;	/* struct rfm_holder */
 	struct rfm_holder base_holder;	/* the first of them, for @base */
 	u32 ids;			/* how many others there have been */
-	unsigned int by_kind[RFM_DESCRIPTOR_KIND_LISTEN + 1];	/* how many there are */
+	unsigned int by_kind[RFM_DESCRIPTOR_KIND_PORT + 1];	/* how many there are */
 };
 
 /* A change of the base masks. */
@@ -117,6 +117,7 @@ void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
 void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets);
 int rfm_subscribe(struct rfm_file *file, void *arg);
 int rfm_unsubscribe(struct rfm_file *file, void *arg);
+int rfm_export(struct rfm_file *file, void *arg);
 void rfm_subscribe_close(struct rfm_file *file);
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets);

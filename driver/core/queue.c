@@ -34,8 +34,9 @@ static int rfm_queue_over(const struct rfm_queue *queue)
 {
 	if (READ_ONCE(queue->card->hw.gone))
 		return -ENODEV;
-	if (queue->types & RFM_EVENT_EXTENSION &&
-	    READ_ONCE(queue->card->hw.events.stopped))
+	if (READ_ONCE(queue->broken) ||
+	    (queue->types & RFM_EVENT_EXTENSION &&
+	     READ_ONCE(queue->card->hw.events.stopped)))
 		return -EIO;
 	return 0;
 }
@@ -339,6 +340,8 @@ static bool rfm_queue_same(const struct rfm_queue *queue,
 		return true;
 	return newest->node == event->node && newest->late == event->late &&
 	       newest->flags == event->flags &&
+	       (event->type != RFM_EVENT_INCOMPLETE ||
+		newest->data == event->data) &&
 	       newest->count <= U32_MAX - event->count &&
 	       (!rfm_event_counts(event) ||
 		newest->data <= U32_MAX - event->data);

@@ -204,6 +204,8 @@ static void rfm_member_read(struct rfm_card *card, unsigned int node,
 		member->flags |= RFM_MEMBER_PAUSED;
 	if (state & RFM_NODE_STATE_AHEAD)
 		member->flags |= RFM_MEMBER_AHEAD;
+	if (state & RFM_NODE_STATE_INCOMPLETE)
+		member->flags |= RFM_MEMBER_INCOMPLETE;
 }
 
 static void rfm_ring_begin(struct rfm_card *card, struct rfm_ring_map *args)

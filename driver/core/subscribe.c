@@ -62,6 +62,9 @@ static const u32 rfm_plane_features[RFM_PLANES] = {
 	[RFM_PLANE_TX]		= RFM_EXT_FEATURE_SUBSCRIBE,
 	[RFM_PLANE_WATCH]	= RFM_EXT_FEATURE_WATCH,
 	[RFM_PLANE_OWNED]	= RFM_EXT_FEATURE_WRITER,
+	[RFM_PLANE_READ]	= RFM_EXT_FEATURE_REMOTE,
+	[RFM_PLANE_WRITE]	= RFM_EXT_FEATURE_REMOTE,
+	[RFM_PLANE_HOME]	= RFM_EXT_FEATURE_REMOTE,
 };
 
 /* Has a card got this plane? If not, what is switched there has no effect. */
@@ -338,13 +341,13 @@ static void rfm_change_end(struct rfm_card *card, struct rfm_set *set,
 }
 
 /*
- * Adds a range, rounded outwards, to the sets of all @planes, or removes it from
- * them; or after an error changes none. @hold: the sets hold what they have.
+ * Adds a range, rounded outwards, to the sets of the planes @add, and removes it from
+ * those of @remove; or after an error changes none. @hold: the sets hold what they have.
  * Under card->lock; sleeps. Return: 0, -ENOSPC for too many ranges, -EUSERS for
  * too many holds, -ENOMEM, -EIO, -ENODEV.
  */
 static int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
-			   const struct rfm_range *range, u32 planes, bool add,
+			   const struct rfm_range *range, u32 add, u32 remove,
 			   bool hold)
 {
 	struct rfm_change changes[RFM_PLANES] = {};
@@ -354,9 +357,9 @@ static int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
 	lockdep_assert_held(&card->lock);
 
 	for (i = 0; i < RFM_PLANES && !ret; i++) {
-		if (planes & RFM_HOLD(i))
+		if ((add | remove) & RFM_HOLD(i))
 			ret = rfm_change_plan(&sets[i], &changes[i], range, i,
-					      add);
+					      add & RFM_HOLD(i));
 		gone += changes[i].gone;
 		new += !!changes[i].new[0] + !!changes[i].new[1];
 	}
@@ -449,8 +452,9 @@ const struct rfm_holder_ops rfm_base_ops = {
 static int rfm_base_step(struct rfm_card *card, struct rfm_set *sets,
 			 const struct rfm_base_step *step)
 {
-	return rfm_sets_change(card, sets, &step->range, step->planes,
-			       step->add, false);
+	return rfm_sets_change(card, sets, &step->range,
+			       step->add ? step->planes : 0,
+			       step->add ? 0 : step->planes, false);
 }
 
 static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
@@ -586,8 +590,8 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	if (READ_ONCE(card->hw.gone))
 		ret = -ENODEV;
 	else
-		ret = rfm_sets_change(card, file->sets, &args->range, planes,
-				      add, true);
+		ret = rfm_sets_change(card, file->sets, &args->range,
+				      add ? planes : 0, add ? 0 : planes, true);
 	/* Its mappings hold nothing from now on. */
 	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
 		WRITE_ONCE(file->holder.flags, file->holder.flags |
@@ -621,7 +625,35 @@ int rfm_unsubscribe(struct rfm_file *file, void *arg)
 	return rfm_subscribe_change(file, args, false);
 }
 
-/* Takes back everything that a file has subscribed to, at its end. */
+static_assert(RFM_EXPORT_READ << RFM_PLANE_READ == RFM_HOLD(RFM_PLANE_READ));
+static_assert(RFM_EXPORT_WRITE << RFM_PLANE_READ == RFM_HOLD(RFM_PLANE_WRITE));
+static_assert(RFM_EXPORT_HOME << RFM_PLANE_READ == RFM_HOLD(RFM_PLANE_HOME));
+
+/*
+ * RFM_IOC_EXPORT. Return: 0, -EINVAL, -ENOSPC, -EUSERS, -ENOMEM, -EIO, -ENODEV.
+ */
+int rfm_export(struct rfm_file *file, void *arg)
+{
+	const struct rfm_export *args = arg;
+	struct rfm_card *card = file->card;
+	u32 all = RFM_EXPORT_RIGHTS << RFM_PLANE_READ;
+	u32 add = args->rights << RFM_PLANE_READ;
+	int ret = -ENODEV;
+
+	if (args->rights & ~RFM_EXPORT_RIGHTS ||
+	    !rfm_range_inside(card, &args->range))
+		return -EINVAL;
+	mutex_lock(&card->lock);
+	if (!READ_ONCE(card->hw.gone))
+		ret = rfm_sets_change(card, file->sets, &args->range, add,
+				      all & ~add, true);
+	if (!ret)
+		rfm_holders_changed(card);
+	mutex_unlock(&card->lock);
+	return ret;
+}
+
+/* Takes back everything that a file has subscribed to, or exported, at its end. */
 void rfm_subscribe_close(struct rfm_file *file)
 {
 	mutex_lock(&file->card->lock);

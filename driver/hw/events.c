@@ -25,7 +25,8 @@
 #define RFM_EVENTS_ORDER	13
 #define RFM_EVENTS_ORDER_MIN	8
 
-#define RFM_EVENTS_INTERRUPTS	(BIT(RFM_VECTOR_EVENTS) | \
+/* That of the DMA engine is enabled elsewhere; this is that of requests, if there are any. */
+#define RFM_EVENTS_INTERRUPTS	(BIT(RFM_VECTOR_EVENTS) | BIT(RFM_VECTOR_DMA) | \
 				 BIT(RFM_VECTOR_LINK) | BIT(RFM_VECTOR_ERRORS))
 
 /* The card makes these only for watches and fences, so they are always selected. */
@@ -37,11 +38,15 @@
 				 RFM_EVENT_BIT(RFM_EVENT_INT3) | \
 				 RFM_EVENT_BIT(RFM_EVENT_INT4) | \
 				 RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP) | \
-				 RFM_EVENT_BIT(RFM_EVENT_LOSS))
+				 RFM_EVENT_BIT(RFM_EVENT_LOSS) | \
+				 RFM_EVENT_BIT(RFM_EVENT_INCOMPLETE) | \
+				 RFM_EVENT_BIT(RFM_EVENT_WRITTEN))
 
-/* So records and events have the same types, but the last of each. */
+/* So records and events have the same types, but for one number that is none of both. */
 static_assert((u32)RFM_RECORD_ID_IN_USE == (u32)RFM_EVENT_ID_IN_USE);
-static_assert((u32)RFM_EVENT_ID_IN_USE + 1 == (u32)RFM_EVENT_DROPPED);
+static_assert((u32)RFM_RECORD_FENCE == (u32)RFM_EVENT_DROPPED);
+static_assert((u32)RFM_RECORD_WRITTEN == (u32)RFM_EVENT_WRITTEN);
+static_assert((u32)RFM_RECORD_TYPES == (u32)RFM_EVENT_TYPES);
 static_assert(sizeof(struct rfm_ext_record) == RFM_EXT_RECORD_SIZE);
 
 static size_t rfm_events_size(const struct rfm_events *events)
@@ -211,20 +216,23 @@ irqreturn_t rfm_events_irq(int irq, void *data)
 
 /*
  * Looks at the block's interrupts, of a card with INTx; false if there is none.
- * Under irq.lock, the card not gone.
+ * @requests: set if one tells of requests. Under irq.lock, the card not gone.
  */
-bool rfm_events_take_up(struct rfm_hw *hw)
+bool rfm_events_take_up(struct rfm_hw *hw, bool *requests)
 {
 	u32 status;
 
-	if (!hw->events.running)
+	if (!hw->events.running && !hw->requests.table)
 		return false;
 	status = rfm_hw_read(hw, hw->ext + RFM_EXT_INT_STATUS) &
 		 RFM_EVENTS_INTERRUPTS;
 	if (hw->events.masked)
 		status &= ~BIT(RFM_VECTOR_EVENTS);
+	if (!hw->events.running)
+		status &= BIT(RFM_VECTOR_DMA);
 	if (!status)
 		return false;
+	*requests = status & BIT(RFM_VECTOR_DMA);
 
 	/* First, so that what comes meanwhile raises it again. */
 	writel(status, hw->ext + RFM_EXT_INT_STATUS);
@@ -292,8 +300,8 @@ void rfm_events_check(struct rfm_hw *hw)
 		/* The base card's interrupts come as messages all the same. */
 		spin_lock_irq(&hw->irq.lock);
 		if (!hw->gone)
-			writel(hw->pdev->msix_enabled ?
-			       BIT(RFM_VECTOR_ERRORS) : 0,
+			writel(BIT(RFM_VECTOR_DMA) | (hw->pdev->msix_enabled ?
+			       BIT(RFM_VECTOR_ERRORS) : 0),
 			       hw->ext + RFM_EXT_INT_ENABLE);
 		spin_unlock_irq(&hw->irq.lock);
 	}
@@ -390,8 +398,11 @@ void rfm_events_moderate(struct rfm_hw *hw, u32 count, u32 time_ns)
  */
 void rfm_events_start(struct rfm_hw *hw)
 {
-	if (!hw->events.ring)
+	if (!hw->events.ring) {
+		if (hw->requests.table)
+			writel(BIT(RFM_VECTOR_DMA), hw->ext + RFM_EXT_INT_ENABLE);
 		return;
+	}
 	rfm_events_moderate(hw, 1, RFM_EVENTS_INTERVAL);
 	writel(RFM_EVENTS_INTERRUPTS, hw->ext + RFM_EXT_INT_STATUS);
 	rfm_events_enable(hw);

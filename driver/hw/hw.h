@@ -3,10 +3,12 @@
 #ifndef RFM_HW_H
 #define RFM_HW_H
 
+#include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/list.h>
 #include <linux/pci.h>
+#include <linux/scatterlist.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
@@ -85,6 +87,48 @@ struct rfm_dma {
 	u64 errors;			/* those that failed */
 };
 
+/* Memory that the card may use for a command. */
+struct rfm_pages {
+	struct page **pages;		/* @count of them */
+	unsigned int count;
+	u32 offset;			/* where in the first the bytes begin */
+	u32 bytes;
+	enum dma_data_direction direction;
+	bool mapped;			/* for the card; then all below is what for */
+	struct sg_table table;
+	__le64 *list;			/* bus addresses of RFM_EXT_PAGE bytes each */
+	size_t list_size;		/* bytes */
+	dma_addr_t list_at;
+};
+
+/* One use of a slot of the request table, see hw/requests.c. */
+struct rfm_command {
+	struct rfm_ext_request request;	/* what is asked; then NODE and OLD as the card says */
+	struct rfm_pages *pages;	/* those of it alone, which end with it, or NULL */
+	bool asks;			/* another node: it may take long */
+	u32 generation;			/* of the table that it is for; 0: any, then which it was */
+	/* It has ended: under requests.lock, any context. May free it. NULL: @end is completed */
+	void (*ended)(struct rfm_command *command);
+	struct completion end;
+	int error;			/* when it has ended: -ENODEV, -EIO; or 0, and */
+	u32 result;			/* enum rfm_ext_request_result */
+	unsigned int slot;
+};
+
+/* The request table. */
+struct rfm_requests {
+	struct rfm_ext_request *table;	/* constant: NULL if the card has none */
+	dma_addr_t base;		/* constant: where the card finds it */
+	spinlock_t lock;		/* all below */
+	bool running;
+	u32 generation;			/* of what the card knows: not 0, another after a fault */
+	DECLARE_BITMAP(begun, RFM_EXT_REQUESTS);	/* slots that the card has */
+	struct rfm_command *commands[RFM_EXT_REQUESTS];	/* of these */
+	unsigned int asked;		/* how many of them ask; read anywhere */
+	wait_queue_head_t room;		/* for less of these */
+	struct delayed_work watchdog;	/* looks after them */
+};
+
 /* A card's hardware: what is used between rfm_card_enter() and rfm_card_exit(). */
 struct rfm_hw {
 	/* Of registers that are used together: NTD, NTN and NIC; LCSR1; those of the extension. */
@@ -119,6 +163,7 @@ struct rfm_hw {
 	struct rfm_irq irq;
 	struct rfm_events events;
 	struct rfm_dma dma;
+	struct rfm_requests requests;
 };
 
 /* main.c: on which all work is done, */
@@ -137,7 +182,8 @@ struct rfm_record {
 };
 
 /* They exist on a card with the extension block only: LISR knows nothing of them. */
-#define RFM_EVENT_EXTENSION	(RFM_EVENT_ALL & ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
+#define RFM_EVENT_EXTENSION	((RFM_EVENT_ALL | RFM_EVENT_WATCHED) & \
+				 ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
 
 /* An interrupt handler may do so much: events, and looks at those who may wait for them. */
 #define RFM_AT_ONCE	4
@@ -170,7 +216,7 @@ void rfm_events_alloc(struct rfm_hw *hw);
 void rfm_events_start(struct rfm_hw *hw);
 void rfm_events_stop(struct rfm_hw *hw);
 irqreturn_t rfm_events_irq(int irq, void *data);
-bool rfm_events_take_up(struct rfm_hw *hw);
+bool rfm_events_take_up(struct rfm_hw *hw, bool *requests);
 void rfm_events_mask(struct rfm_hw *hw, bool masked);
 int rfm_events_take(struct rfm_hw *hw, unsigned int budget);
 void rfm_events_taken(struct rfm_hw *hw);
@@ -182,7 +228,27 @@ u64 rfm_events_dropped(struct rfm_hw *hw);
 u64 rfm_events_missing(const struct rfm_hw *hw);
 void rfm_events_moderate(struct rfm_hw *hw, u32 count, u32 time_ns);
 
+/* hw/requests.c: the request table */
+int rfm_pages_map(struct rfm_hw *hw, struct rfm_pages *pages);
+void rfm_pages_unmap(struct rfm_hw *hw, struct rfm_pages *pages);
+void rfm_pages_forget(struct rfm_pages *pages);
+void rfm_requests_init(struct rfm_hw *hw);
+void rfm_requests_alloc(struct rfm_hw *hw);
+void rfm_requests_start(struct rfm_hw *hw);
+void rfm_requests_stop(struct rfm_hw *hw);
+void rfm_requests_serve(struct rfm_hw *hw);
+bool rfm_requests_room(const struct rfm_hw *hw, bool asks);
+bool rfm_requests_work(struct rfm_hw *hw);
+int rfm_requests_begin(struct rfm_hw *hw, struct rfm_command *command);
+bool rfm_requests_look(struct rfm_hw *hw, const struct rfm_command *command);
+void rfm_requests_cancel(struct rfm_hw *hw, const struct rfm_command *command);
+void rfm_requests_barrier(struct rfm_hw *hw);
+
 /* What the hardware needs of the layers above, which get their card back. */
+bool rfm_card_enter(struct rfm_card *card, int *idx);
+void rfm_card_exit(struct rfm_card *card, int idx);
+void rfm_regions_fault(struct rfm_card *card);
+void rfm_regions_unmap(struct rfm_card *card);
 void rfm_card_lost(struct rfm_card *card);
 bool rfm_card_answers(struct rfm_card *card);
 int rfm_card_check(struct rfm_card *card);

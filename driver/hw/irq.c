@@ -135,7 +135,7 @@ static bool rfm_irq_take_up(struct rfm_hw *hw)
 irqreturn_t rfm_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
-	bool served, taken_up = false;
+	bool served, taken_up = false, requests = false;
 	u32 intcsr;
 
 	spin_lock(&hw->irq.lock);
@@ -157,7 +157,7 @@ irqreturn_t rfm_irq(int irq, void *data)
 		rfm_irq_write_lier(hw);
 		WRITE_ONCE(hw->events.doubted, true);
 		taken_up = true;
-	} else if (!hw->gone && rfm_events_take_up(hw)) {
+	} else if (!hw->gone && rfm_events_take_up(hw, &requests)) {
 		taken_up = true;
 	}
 	served |= taken_up;
@@ -169,6 +169,8 @@ irqreturn_t rfm_irq(int irq, void *data)
 	readl(hw->runtime + RFM_INTCSR);
 out:
 	spin_unlock(&hw->irq.lock);
+	if (requests)
+		rfm_requests_serve(hw);
 	if (taken_up)
 		rfm_dispatch_irq(hw->card);
 	return served ? IRQ_HANDLED : IRQ_NONE;
@@ -308,7 +310,7 @@ bool rfm_irq_mask(struct rfm_hw *hw)
 	writel(intcsr & ~RFM_INTCSR_ENABLES, hw->runtime + RFM_INTCSR);
 	writel(0, hw->control + RFM_LIER);
 	writel(RFM_LISR_LATCHED_M, hw->control + RFM_LISR);
-	if (hw->events.ring)
+	if (hw->events.ring || hw->requests.table)
 		writel(0, hw->ext + RFM_EXT_INT_ENABLE);
 	/* The writes must arrive, and the line fall, before the handler returns. */
 	readl(hw->runtime + RFM_INTCSR);

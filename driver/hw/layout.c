@@ -36,6 +36,13 @@ RFM_LAYOUT(node_answer, 24, u32);
 RFM_LAYOUT(verify, 6200, u64);
 RFM_LAYOUT(reg, 32, u64);
 RFM_LAYOUT(event_counts, 256, u64);
+RFM_LAYOUT(operation, 80, u64);
+RFM_LAYOUT(resync_wait, 40, u64);
+RFM_LAYOUT(port_listen, 40, u64);
+RFM_LAYOUT(message_header, 32, u64);
+RFM_LAYOUT(memory_region, 56, u64);
+RFM_LAYOUT(export, 40, u64);
 
 RFM_LAYOUT(dma_descriptor, 16, u32);
 RFM_LAYOUT(ext_record, RFM_EXT_RECORD_SIZE, u64);
+RFM_LAYOUT(ext_request, 64, u64);

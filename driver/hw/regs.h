@@ -191,9 +191,9 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_INT_STATUS		0x020	/* write 1 clears */
 #define RFM_EXT_INT_ENABLE		0x024
 #define RFM_VECTOR_EVENTS		0	/* a record was written */
-#define RFM_VECTOR_DMA			1
+#define RFM_VECTOR_DMA			1	/* a transfer, or a request, has ended */
 #define RFM_VECTOR_LINK			2	/* the record tells of the link or the ring */
-#define RFM_VECTOR_ERRORS		3	/* losses; FAULT; with MSI-X what asserts INTA# */
+#define RFM_VECTOR_ERRORS		3	/* losses; a FAULT; with MSI-X what asserts INTA# */
 #define RFM_VECTORS			4
 /*
  * Moderation: no two interrupts of one vector within TIME ns. That of EVENTS
@@ -231,7 +231,7 @@ struct rfm_dma_descriptor {
 /*
  * Granules. OFFSET and LENGTH in bytes, multiples of RFM_GRANULE, within the
  * memory. Writing COMMAND changes one plane in that range, at once and as a
- * whole; reading it tells how that went. The four others show 32 granules,
+ * whole; reading it tells how that went. The seven others show 32 granules,
  * the lowest bit being granule OFFSET / 64 rounded down to a multiple of 32.
  */
 #define RFM_EXT_RANGE_OFFSET		0x080
@@ -241,12 +241,16 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_RANGE_DONE		0u
 #define RFM_EXT_RANGE_BAD_RANGE		1u
 #define RFM_EXT_RANGE_BAD_COMMAND	2u
-#define RFM_EXT_RANGE_BITS(plane)	(0x090 + 4 * (plane))	/* RO */
+#define RFM_EXT_RANGE_BITS(plane)	((plane) < 4 ? 0x090 + 4 * (plane) : \
+						       0x0d8 + 4 * (plane))	/* RO */
 #define RFM_PLANE_RX			0	/* updates of others are stored; reset 1 */
 #define RFM_PLANE_TX			1	/* own stores are sent; reset 1 */
 #define RFM_PLANE_WATCH			2	/* updates of others make UPDATE records */
 #define RFM_PLANE_OWNED			3	/* updates of others make CONFLICT records */
-#define RFM_PLANES			4
+#define RFM_PLANE_READ			4	/* others may READ; needs FEATURE_REMOTE */
+#define RFM_PLANE_WRITE			5	/* WRITE is */
+#define RFM_PLANE_HOME			6	/* CAS and ADD are: it is home of these words */
+#define RFM_PLANES			7
 
 /*
  * Slots: what a comparator or a timer looks at. INDEX selects one; its other
@@ -326,6 +330,114 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_ANSWER_FIRST		0x08	/* 64, the first eight of them */
 
 /*
+ * Requests: operations at one node, and what concerns them here (RFM_EXT_FEATURE_REMOTE).
+ * A table of RFM_EXT_REQUESTS slots of struct rfm_ext_request in host memory. BASE counts
+ * from the moment CONTROL.ENABLE goes from 0 to 1. The driver fills a slot, with STATUS 0, and
+ * writes its number to BEGIN; the card reads it once, and when the request has ended, writes
+ * OLD, NODE where that is out, and last STATUS, and raises the vector DMA, if its bit in
+ * INT_ENABLE is set. Requests end in any order. A BEGIN of a
+ * slot that is under way does nothing. CANCEL of one ends it with RFM_REQUEST_CANCELLED, if it
+ * has not ended before. When a write of CONTROL without ENABLE returns, all have ended
+ * without a word, all ports are closed, all regions revoked, and the card touches no memory
+ * that the table or a slot named. A slot, a list of pages or data in them that cannot be read or
+ * written end in FAULT: as if it had been switched off, until it is enabled again. That raises the
+ * vectors DMA and ERRORS.
+ */
+#define RFM_EXT_REQUEST_BASE		0x200	/* 64; aligned to 64 */
+#define RFM_EXT_REQUEST_CONTROL		0x208
+#define RFM_EXT_REQUEST_ENABLE		0x1u
+#define RFM_EXT_REQUEST_STATUS		0x20c	/* RO */
+#define RFM_EXT_REQUEST_RUNNING		0x1u
+#define RFM_EXT_REQUEST_FAULT		0x2u
+#define RFM_EXT_REQUEST_BEGIN		0x210	/* WO: number of a slot */
+#define RFM_EXT_REQUEST_CANCEL		0x214	/* WO */
+#define RFM_EXT_REQUESTS		256
+#define RFM_EXT_PAGE			4096	/* bytes of each that PAGES lists */
+#define RFM_EXT_REQUEST_MAX		0x100000	/* bytes of READ to SEND, and of RECEIVE */
+#define RFM_EXT_REGION_MAX		(64u << 20)
+#define RFM_EXT_REGIONS			64
+#define RFM_EXT_PORTS			64	/* that are listened at */
+
+/* The first six are those of the ring: docs/ring-protocol.md */
+enum rfm_ext_request_op {
+	RFM_REQUEST_READ	= 1,
+	RFM_REQUEST_WRITE	= 2,
+	RFM_REQUEST_CAS		= 3,
+	RFM_REQUEST_ADD		= 4,
+	RFM_REQUEST_MERGE	= 5,	/* OFFSET, LENGTH: of the own memory; it has no PAGES */
+	RFM_REQUEST_SEND	= 6,	/* KEY: port */
+	RFM_REQUEST_RESYNC	= 16,	/* from NODE; FLAGS 1: from the nearest; NODE: out, whom */
+	RFM_REQUEST_LISTEN	= 17,	/* KEY: port; ends at once */
+	RFM_REQUEST_UNLISTEN	= 18,	/* all that receive there end before it: CLOSED */
+	/* KEY: port, listened at; LENGTH, PAGES: room for the message; OLD: its bytes, NODE: its
+	 * sender. Those of a port get messages in the order of their BEGIN.
+	 */
+	RFM_REQUEST_RECEIVE	= 19,
+	RFM_REQUEST_REGION	= 20,	/* KEY is that of PAGES; FLAGS: RFM_REGION_* */
+	RFM_REQUEST_REVOKE	= 21,	/* at its end the card has done with those pages */
+};
+
+#define RFM_REGION_READ		0x1	/* READ is allowed */
+#define RFM_REGION_WRITE	0x2	/* WRITE is */
+#define RFM_REGION_CHANGE	0x4	/* CAS and ADD are */
+#define RFM_REGION_WATCH	0x8	/* a change by another node makes a WRITTEN record */
+
+/* Why a request ended: RFM_REQUEST_DONE and one of these */
+#define RFM_REQUEST_DONE	0x80000000u
+enum rfm_ext_request_result {
+	RFM_REQUEST_OK		= 0,
+	/* there: not exported, no such key, or not for that; REVOKE: no such key here */
+	RFM_REQUEST_DENIED	= 1,
+	RFM_REQUEST_RANGE	= 2,	/* there: not within the memory, or not aligned */
+	RFM_REQUEST_NOT_HOME	= 3,	/* that node is not home of the word */
+	RFM_REQUEST_INVALID	= 5,	/* no such operation, or a field that cannot be */
+	RFM_REQUEST_INCOMPLETE	= 6,	/* that node, or every other, misses something itself */
+	RFM_REQUEST_CLOSED	= 7,	/* nobody listens at that port; RECEIVE: no longer */
+	RFM_REQUEST_NO_NODE	= 16,	/* no such node on the ring */
+	RFM_REQUEST_NO_ROOM	= 17,	/* it had no room all the time, or stands still: not done */
+	RFM_REQUEST_UNKNOWN	= 18,	/* done or not, nobody here knows */
+	RFM_REQUEST_DARK	= 19,	/* this node is off the ring: not done */
+	RFM_REQUEST_CANCELLED	= 20,	/* done or not */
+	RFM_REQUEST_IN_USE	= 21,	/* LISTEN, REGION: it is; RESYNC: another is under way */
+	RFM_REQUEST_FULL	= 22,	/* LISTEN, REGION: no more of them */
+	RFM_REQUEST_DOUBTFUL	= 23,	/* RESYNC: done, but something was lost meanwhile: again */
+	RFM_REQUEST_TOO_LONG	= 24,	/* SEND: longer than what is ready to receive it there */
+};
+
+/**
+ * struct rfm_ext_request - a slot of the request table, little-endian
+ * @op: enum rfm_ext_request_op
+ * @node: where; RECEIVE: out, the sender; RESYNC: out, the donor
+ * @width: CAS, ADD: 4 or 8 bytes; others 0
+ * @flags: RESYNC, REGION; others 0
+ * @key: of a region of that node, 0: its reflective memory; or a port
+ * @offset: of the first byte there, bytes
+ * @pages: address of a list of addresses, __le64 each, aligned to 8: of the pages of 4096 bytes
+ *	that the data are in. The first may begin within its page. READ, RECEIVE: they go there
+ * @length: bytes
+ * @status: 0; RFM_REQUEST_DONE and the result when it has ended
+ * @compare: CAS: the word must be this
+ * @value: CAS: what it becomes then; ADD: what is added
+ * @old: out, CAS, ADD: the word before; RECEIVE: bytes; RESYNC: bytes that are right now
+ * @reserved: 0
+ */
+struct rfm_ext_request {
+	__u8   op;
+	__u8   node;
+	__u8   width;
+	__u8   flags;
+	__le32 key;
+	__le64 offset;
+	__le64 pages;
+	__le32 length;
+	__le32 status;
+	__le64 compare;
+	__le64 value;
+	__le64 old;
+	__le64 reserved;
+};
+
+/*
  * Counters and the ring map, all of one instant: that of the last write of
  * SNAPSHOT, which reads as the number of such writes.
  */
@@ -336,6 +448,7 @@ struct rfm_dma_descriptor {
 #define RFM_NODE_STATE_PRESENT		0x80000000u	/* of this node: it has not left the ring */
 #define RFM_NODE_STATE_PAUSED		0x40000000u	/* its machine stands still */
 #define RFM_NODE_STATE_AHEAD		0x20000000u	/* its last frame came before its time */
+#define RFM_NODE_STATE_INCOMPLETE	0x10000000u	/* its memory misses something */
 #define RFM_NODE_STATE_HUBS_SHIFT	16	/* four bits: hubs among the hops, modulo 16 */
 #define RFM_NODE_STATE_HUBS_M		0x000f0000u
 #define RFM_NODE_STATE_HOPS_M		0x0000ffffu	/* links from there to here */
@@ -373,7 +486,9 @@ enum rfm_record_type {
 	RFM_RECORD_LOSS			= 21,	/* value: frames of @node missing before @seq */
 	RFM_RECORD_ID_IN_USE		= 22,	/* this node has left: its id, @node, is in use */
 	RFM_RECORD_FENCE		= 23,	/* value: ticket */
-	RFM_RECORD_TYPES		= 24
+	RFM_RECORD_INCOMPLETE		= 24,	/* value: 1 from now on, 0 no more */
+	RFM_RECORD_WRITTEN		= 25,	/* value: key of a region that is watched */
+	RFM_RECORD_TYPES		= 26
 };
 
 #define RFM_RECORD_OTHER_CLOCK		0x1u	/* origin is of another domain: age unknown */

@@ -191,11 +191,12 @@ bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 	return true;
 }
 
-/* Interrupt handler of the engine's own vector. */
+/* Interrupt handler of the vector of the engine, and of requests. */
 irqreturn_t rfm_dma_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
 
+	rfm_requests_serve(hw);
 	spin_lock(&hw->irq.lock);
 	if (!hw->gone &&
 	    rfm_dma_serve(hw->card, rfm_hw_read(hw, hw->runtime + RFM_INTCSR)))

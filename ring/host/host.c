@@ -199,6 +199,7 @@ static void node_apply(void *opaque, uint32_t offset, const void *data, unsigned
 	const uint8_t *from = data;
 
 	rfm_memory_store(ring->memory + offset, data, len);
+	rfm_remote_stored(&ring->remote, offset, len);
 	if (!ring->watch_count)
 		return;
 	for (unsigned int piece; len; len -= piece, offset += piece, from += piece, each.seq++) {
@@ -252,7 +253,7 @@ _Static_assert(RFMRING_OWN_DATA == RFM_NODE_OWN_DATA && RFMRING_EPOCH == RFM_NOD
 	       RFMRING_BAD_DATA == RFM_NODE_BAD_DATA && RFMRING_TX_FULL == RFM_NODE_TX_FULL &&
 	       RFMRING_DUPLICATE_ID == RFM_NODE_DUPLICATE_ID &&
 	       RFMRING_ROGUE == RFM_NODE_ROGUE && RFMRING_RX_FULL == RFM_NODE_RX_FULL &&
-	       RFMRING_SIGNAL == RFM_NODE_SIGNAL_BACK &&
+	       RFMRING_SIGNAL == RFM_NODE_SIGNAL_BACK && RFMRING_INCOMPLETE == RFM_NODE_INCOMPLETE &&
 	       RFMRING_RX_ALMOST_FULL == RFM_NODE_RX_ALMOST_FULL,
 	       "status bits");
 
@@ -261,7 +262,18 @@ static void node_status(void *opaque, unsigned int what)
 	struct rfmring *ring = opaque;
 
 	ring->break_seen |= what & RFM_NODE_BREAK;
-	call_status(ring, what);
+	ring->status_held |= what;
+	if (!ring->holds_status)
+		rfm_host_tell_status(ring);
+}
+
+void rfm_host_tell_status(struct rfmring *ring)
+{
+	uint32_t what = ring->status_held;
+
+	ring->status_held = 0;
+	if (what)
+		call_status(ring, what);
 }
 
 static void node_kick(void *opaque)
@@ -282,6 +294,7 @@ static void node_room(void *opaque)
 	ring->backpressure_expired = false;
 	pthread_cond_broadcast(&ring->room);
 	pthread_mutex_unlock(&ring->producer);
+	rfm_host_remote_wake(ring);
 	if (ring->on_room)
 		ring->on_room(ring->on_room_opaque);
 }
@@ -349,19 +362,25 @@ const struct rfm_node_ops rfm_host_node_ops = {
 	.fence = node_fence,
 	.load = node_load,
 	.answer = node_answer,
+	.packet_end = rfm_host_packet_end,
+	.packet_room = rfm_host_packet_room,
+	.take = rfm_host_take,
+	.packet = rfm_host_packet,
 };
 
 /* --- into a node and out of it ------------------------------------------------------ */
 
-static void call_frame_hook(struct rfmring *ring, const uint8_t *packet, uint64_t now)
+static void call_frame_hook(struct rfmring *ring, const uint8_t *unit, uint64_t now)
 {
 	struct rfm_frame frame;
 	uint8_t wire[RFM_FRAME_MAX];
 
-	if (rfm_frame_decode_header(packet, &frame) != RFM_FRAME_OK)
+	if (rfm_frame_decode(unit, &frame) == RFM_FRAME_OK)
+		ring->seen(ring->seen_opaque, &frame, now);
+	if (!rfm_frame_is_train(unit) || rfm_frame_decode_header(unit, &frame) != RFM_FRAME_OK)
 		return;
 	for (unsigned int i = 0, count = frame.count; i < count; i++) {
-		rfm_train_frame(packet, i, wire);
+		rfm_train_frame(unit, i, wire);
 		if (rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 			ring->seen(ring->seen_opaque, &frame, now);
 	}
@@ -372,7 +391,7 @@ static bool hop_poll(void *opaque, uint64_t now)
 {
 	struct rfmring *ring = opaque, *next = ring->next;
 	bool light = rfm_node_light_out(&ring->node);
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int count = 0, len;
 
 	if (!next) {
@@ -389,7 +408,7 @@ static bool hop_poll(void *opaque, uint64_t now)
 		if (next->seen)
 			call_frame_hook(next, wire, now);
 		rfm_node_receive(&next->node, wire, len, now);
-		count += rfm_packet_frames(len);
+		count += rfm_unit_frames(len);
 	}
 	if (count >= HOP_BATCH)
 		return true;
@@ -592,6 +611,8 @@ static void tick_time(void *opaque, uint64_t now)
 	struct rfmring *ring = opaque;
 
 	look_at_clock(ring);
+	if (ring->config.flags & RFMRING_AUTO_RESYNC && !ring->resync && !ring->leaving)
+		rfm_auto_resync(&ring->auto_resync, &ring->remote, now);
 	rfm_timer_set(ring->host->loop, &ring->tick_timer, rfm_node_tick(&ring->node, now));
 }
 
@@ -621,6 +642,7 @@ void rfm_host_attach(struct rfm_host *host, struct rfmring *ring)
 	ring->hop_timer = (struct rfm_timer){ .fire = hop_time, .opaque = ring };
 	ring->hop_poller = (struct rfm_poller){ .poll = hop_poll, .opaque = ring };
 	rfm_poller_add(host->loop, &ring->hop_poller);
+	rfm_host_remote_attach(ring);
 	rfm_timer_set(host->loop, &ring->tick_timer, now);
 	ring->previous = host->last;
 	host->last = ring;
@@ -647,6 +669,7 @@ void rfm_host_detach(struct rfmring *ring)
 	rfm_timer_set(host->loop, &ring->user_timer, RFM_NEVER);
 	rfm_timer_set(host->loop, &ring->hop_timer, RFM_NEVER);
 	rfm_poller_remove(&ring->hop_poller);
+	rfm_host_remote_detach(ring);
 	if (!previous)
 		return;
 	previous->next = NULL;

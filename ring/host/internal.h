@@ -25,7 +25,10 @@
 #include "ring/host/port.h"
 #include "ring/host/rfmring.h"
 #include "ring/node.h"
+#include "ring/remote.h"
+#include "ring/resync.h"
 #include "ring/util/clock-domain.h"
+#include "ring/util/granules.h"
 #include "ring/util/pcapng.h"
 
 #define RFM_FOR_EVER_MS	(-1)	/* the least that a timeout can be */
@@ -77,6 +80,22 @@ struct rfm_host {
 	struct rfm_timer pcap_timer;
 };
 
+/* Messages that have come for a port. With pending_lock. */
+struct rfm_letter {
+	struct rfm_letter *next;
+	uint8_t from;
+	uint32_t length;
+	void *data;
+};
+
+struct rfm_mailbox {
+	struct rfm_mailbox *next;
+	uint32_t port, depth, count;
+	struct rfm_letter *first, *last;
+	void (*arrived)(void *opaque);	/* in the loop; may be NULL */
+	void *opaque;
+};
+
 /* A caller who is shown the updates of a range. */
 struct rfm_range_watch {
 	int number;
@@ -115,6 +134,19 @@ struct rfmring {
 	void *seen_opaque;
 	void (*on_room)(void *opaque);
 	void *on_room_opaque;
+
+	struct rfm_remote remote;	/* with the engine's lock */
+	struct rfm_granules exports;
+	struct rfm_poller remote_poller;
+	struct rfm_timer remote_timer;
+	bool remote_there;		/* the poller is the loop's */
+	bool leaving;			/* nothing is begun any more */
+	struct rfm_resync *resync;	/* one under way */
+	struct rfm_auto_resync auto_resync;
+	bool holds_status;		/* no callback of the status now, */
+	uint32_t status_held;		/* but of these bits afterwards */
+	struct rfm_mailbox *mailboxes;
+	struct rfm_begun *ended_first, *ended_last;	/* of which rfmring_begin()'s callers are to be told */
 
 	pthread_mutex_t producer;
 	pthread_cond_t room;
@@ -219,6 +251,69 @@ static inline void rfm_host_put_answer(struct rfmring_answer *to, const struct r
 /** rfm_wait_until() - wait on @cond, of CLOCK_MONOTONIC; false after @until, ns or RFM_NEVER */
 bool rfm_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until);
 
+/** rfm_deadline() - CLOCK_MONOTONIC, ns; RFM_NEVER for -1 */
+uint64_t rfm_deadline(int timeout_ms);
+
+/**
+ * rfm_wait_pending() - for pending_cond, or rfmring_wake(), with pending_lock;
+ * false after @until
+ */
+bool rfm_wait_pending(struct rfmring *ring, uint64_t until);
+
+/* --- remote.c --------------------------------------------------------------------- */
+
+/** rfm_host_remote_init() - operations at one node; false with errno. The node is there */
+bool rfm_host_remote_init(struct rfmring *ring);
+
+/** rfm_host_remote_attach() - before and after that nothing is sent; with the engine's lock */
+void rfm_host_remote_attach(struct rfmring *ring);
+void rfm_host_remote_detach(struct rfmring *ring);
+
+/**
+ * rfm_host_remote_leave() - end what this node has begun, and begin no more;
+ * with the engine's lock
+ */
+void rfm_host_remote_leave(struct rfmring *ring);
+
+void rfm_host_remote_destroy(struct rfmring *ring);
+
+/** rfm_host_remote_error() - the errno for it; 0: it has been done */
+int rfm_host_remote_error(enum rfm_remote_result result);
+
+/** rfm_host_tell_ended() - begin.c: with the engine's lock, and not the producer's */
+void rfm_host_tell_ended(struct rfmring *ring);
+
+/** rfm_host_remote_wake() - it has something to do, or may go on; any thread */
+void rfm_host_remote_wake(struct rfmring *ring);
+
+/* --- message.c -------------------------------------------------------------------- */
+
+/* Of struct rfm_remote_ops */
+int rfm_host_port_room(void *opaque, uint32_t port);
+enum rfm_remote_result rfm_host_message(void *opaque, uint32_t port, uint8_t from, void *data,
+					uint32_t length);
+void rfm_host_messages_destroy(struct rfmring *ring);
+
+/**
+ * rfm_host_take_letter() - the oldest at the port, to be freed with its data;
+ * NULL with errno ENOENT, or 0
+ */
+struct rfm_letter *rfm_host_take_letter(struct rfmring *ring, uint32_t port);
+void rfm_host_free_letter(struct rfm_letter *letter);	/* NULL: nothing */
+
+/** rfmring_on_message() - who to tell in the loop that one has come; the port is listened to */
+void rfmring_on_message(struct rfmring *ring, uint32_t port, void (*arrived)(void *opaque),
+			void *opaque);
+
+/* What was held back. */
+void rfm_host_tell_status(struct rfmring *ring);
+
+/* Of struct rfm_node_ops */
+void rfm_host_packet_end(void *opaque, uint64_t cookie, enum rfm_packet_fate fate);
+void rfm_host_packet_room(void *opaque);
+bool rfm_host_take(void *opaque, const struct rfm_packet *packet, const uint8_t *data);
+void rfm_host_packet(void *opaque, const struct rfm_packet *packet, const uint8_t *data);
+
 /* --- for programs that run in the loop --------------------------------------------- */
 
 /** rfmring_open_tls() - as rfmring_open(), with TLS on TCP links; kept until it is closed */
@@ -235,6 +330,26 @@ struct rfm_loop *rfmring_loop(struct rfmring *ring);
  * -1 with errno ENOLINK or EAGAIN.
  */
 int rfmring_fence_begin(struct rfmring *ring, rfm_fence_done *done, void *opaque);
+
+/**
+ * rfmring_ask() - as rfmring_get() and its like, but returns at once
+ * @request: see ring/remote.h; its done() comes in the loop
+ */
+void rfmring_ask(struct rfmring *ring, struct rfm_remote_request *request);
+
+/** rfmring_cancel() - done() comes at once, if it had not come */
+void rfmring_cancel(struct rfmring *ring, struct rfm_remote_request *request);
+
+/**
+ * rfmring_resync_begin() - as rfmring_resync(), but returns at once
+ * @done: in the loop; the struct is valid until then, or rfmring_resync_cancel(), which calls it
+ * @donor: or RFMRING_NODE_ALL
+ *
+ * -1 with errno EALREADY or ENOMEM. @done may have come already.
+ */
+int rfmring_resync_begin(struct rfmring *ring, uint32_t donor,
+			 void (*done)(void *opaque, const struct rfm_resync *resync), void *opaque);
+void rfmring_resync_cancel(struct rfmring *ring);
 
 /**
  * rfmring_on_frame() - see every frame that comes from upstream

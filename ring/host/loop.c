@@ -42,6 +42,7 @@ struct rfm_loop {
 	struct rfm_poller *active;	/* oldest first */
 	struct rfm_poller **active_end;
 	struct rfm_poller *next_active;	/* to be polled next in this round */
+	uint64_t poll_calls;		/* of poll_active() */
 
 	uint64_t now;
 	uint64_t spin;			/* ns */
@@ -301,6 +302,7 @@ void rfm_poller_add(struct rfm_loop *loop, struct rfm_poller *poller)
 {
 	poller->loop = loop;
 	poller->active = false;
+	poller->polled_in = 0;
 	atomic_store(&poller->kicked, false);
 	poller->previous = NULL;
 	poller->next = loop->pollers;
@@ -377,16 +379,25 @@ static bool activate_kicked(struct rfm_loop *loop)
 	return true;
 }
 
-/* Those that are activated meanwhile have their turn in the same round. */
+/*
+ * Those that are activated meanwhile have their turn in the same round, but only one: what makes
+ * itself work without end would keep out timers, descriptors and whoever waits for the loop.
+ */
 static bool poll_active(struct rfm_loop *loop)
 {
 	bool any = false;
 
+	loop->poll_calls++;
 	loop->next_active = loop->active;
 	while (loop->next_active) {
 		struct rfm_poller *poller = loop->next_active;
 
 		loop->next_active = poller->next_active;
+		if (poller->polled_in == loop->poll_calls) {
+			any = true;		/* its next turn is in the next round */
+			continue;
+		}
+		poller->polled_in = loop->poll_calls;
 		any |= poller->poll(poller->opaque, loop->now);
 	}
 	return any;

@@ -67,7 +67,8 @@ struct rfm_timer {
 /**
  * struct rfm_poller - work that is looked for without a system call
  * @poll: do a batch of what there is; true if there was something. One that
- *	cannot have more before it is made active again calls rfm_poller_deactivate()
+ *	cannot have more before it is made active again calls rfm_poller_deactivate().
+ *	It is not called again before the next round, whoever makes it active
  * @sleep: the loop is about to sleep: arm the wake-up. False if there is
  *	something after all. May be NULL: nothing to arm
  *
@@ -80,6 +81,7 @@ struct rfm_poller {
 	struct rfm_loop *loop;
 	struct rfm_poller *next, *previous;		/* all */
 	struct rfm_poller *next_active, **previous_active;
+	uint64_t polled_in;
 	bool active;
 	_Atomic bool kicked;
 };

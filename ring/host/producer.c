@@ -19,7 +19,7 @@ static struct timespec to_timespec(uint64_t ns)
 	return (struct timespec){ .tv_sec = ns / 1000000000u, .tv_nsec = ns % 1000000000u };
 }
 
-static uint64_t deadline(int timeout_ms)
+uint64_t rfm_deadline(int timeout_ms)
 {
 	return timeout_ms < 0 ? RFM_NEVER : rfm_now() + timeout_ms * 1000000ull;
 }
@@ -121,6 +121,7 @@ static int store_piece(struct rfmring *ring, uint32_t offset, const void *data, 
 			backpressure_wait(ring);
 	}
 	rfm_memory_store(ring->memory + offset, data, len);
+	rfm_remote_stored(&ring->remote, offset, len);
 	if (rfm_node_store(&ring->node, offset, data, len, rfm_now()))
 		return 0;
 	return rfm_fail(ENOBUFS);
@@ -144,6 +145,7 @@ int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
 		ring->backpressure_since = 0;
 	}
 	rfm_memory_store(ring->memory + offset, data, length);
+	rfm_remote_stored(&ring->remote, offset, length);
 	return rfm_node_store(&ring->node, offset, data, length, now) ? 0 : rfm_fail(ENOBUFS);
 }
 
@@ -263,8 +265,7 @@ int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, uint32_t typ
 	return sent ? 0 : rfm_fail(ENOBUFS);
 }
 
-/* Wait for pending_cond, or for rfmring_wake(); false after @until. With pending_lock. */
-static bool wait_for_pending(struct rfmring *ring, uint64_t until)
+bool rfm_wait_pending(struct rfmring *ring, uint64_t until)
 {
 	if (ring->host->started)
 		return rfm_wait_until(&ring->pending_cond, &ring->pending_lock, until);
@@ -277,7 +278,7 @@ static bool wait_for_pending(struct rfmring *ring, uint64_t until)
 int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *interrupt,
 			   int timeout_ms)
 {
-	uint64_t until = deadline(timeout_ms);
+	uint64_t until = rfm_deadline(timeout_ms);
 	bool in_time = true;
 	int got = 0;
 
@@ -287,7 +288,7 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 		return rfm_fail(EDEADLK);
 	pthread_mutex_lock(&ring->pending_lock);
 	while (!ring->interrupts_count && in_time && !atomic_exchange(&ring->woken, false))
-		in_time = wait_for_pending(ring, until);
+		in_time = rfm_wait_pending(ring, until);
 	if (ring->interrupts_count) {
 		*interrupt = ring->interrupts[ring->interrupts_head];
 		ring->interrupts_head = (ring->interrupts_head + 1) % RFMRING_INTERRUPTS;
@@ -337,7 +338,7 @@ static int await_fence(struct rfmring *ring, uint64_t until, const struct questi
 	if (!status) {
 		ring->query_open |= question != NULL;
 		while (ring->fence.ticket != ticket && in_time)
-			in_time = wait_for_pending(ring, until);
+			in_time = rfm_wait_pending(ring, until);
 	}
 	ring->answers = NULL;
 	if (status)
@@ -377,7 +378,7 @@ static int tell_fence(struct rfmring *ring, struct rfmring_fence *result)
 static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms,
 			 const struct question *question)
 {
-	uint64_t until = deadline(timeout_ms);
+	uint64_t until = rfm_deadline(timeout_ms);
 	int status, error;
 
 	if (timeout_ms < RFM_FOR_EVER_MS)
@@ -386,7 +387,7 @@ static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int
 		return rfm_fail(EDEADLK);
 	pthread_mutex_lock(&ring->pending_lock);
 	while (ring->fence_busy)
-		if (!wait_for_pending(ring, until)) {
+		if (!rfm_wait_pending(ring, until)) {
 			pthread_mutex_unlock(&ring->pending_lock);
 			return rfm_fail(ETIMEDOUT);
 		}

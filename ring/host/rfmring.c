@@ -25,7 +25,7 @@
 
 #define PAGE		4096u
 #define STALL_MAX_MS	10000u
-#define ALL_FLAGS	0xffu
+#define ALL_FLAGS	0x1ffu
 #define PRIORITY_MAX	99u
 #define TURN_NS		1000000u	/* of rfmring_run(ring, 0) on a busy ring */
 #define LINGER_STEP_NS	1000000u
@@ -235,6 +235,8 @@ static bool make_node(struct rfmring *ring, const struct open_error *open_error)
 	if (rfm_node_init(&ring->node, &node, &rfm_host_node_ops, ring, rfm_now()))
 		return set_open_error(open_error, errno, "no room for the node: %s", strerror(errno));
 	rfm_node_set_clock(&ring->node, ring->clock.domain, ring->clock.offset_ns);
+	if (!rfm_host_remote_init(ring))
+		return set_open_error(open_error, errno, "no room for exports: %s", strerror(errno));
 	return true;
 }
 
@@ -256,6 +258,7 @@ static bool make_locks(struct rfmring *ring, const struct open_error *open_error
 
 static void free_ring(struct rfmring *ring)
 {
+	rfm_host_remote_destroy(ring);
 	rfm_node_destroy(&ring->node);
 	if (ring->memory)
 		munmap(ring->memory, ring->memory_size);
@@ -525,6 +528,7 @@ static void linger(struct rfmring *ring)
 	uint64_t until = rfm_now() + ring->config.stall_ms * 1000000ull;
 
 	rfm_host_lock(ring->host);
+	rfm_host_remote_leave(ring);
 	ring->config.status = NULL;
 	ring->config.interrupt = NULL;
 	ring->config.lost = NULL;

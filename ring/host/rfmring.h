@@ -9,7 +9,7 @@
  * thread of the library moves everything, and every call except
  * rfmring_close() may be made by any thread at any time. Callbacks run in the
  * thread that moves the ring, or in a call that changes a setting. They may
- * load, store, send interrupts, call rfmring_wake() and ask for counters, state
+ * load, store, send interrupts, begin operations, call rfmring_wake() and ask for counters, state
  * and members; a store never waits there (EAGAIN if there is no room). What
  * waits, moves the ring or changes it fails there with EDEADLK.
  *
@@ -56,6 +56,7 @@ enum rfmring_flag {
 	RFMRING_AUTHENTIC_IDS	= 0x0020,	/* stay although another node has the same id */
 	RFMRING_STREAM_ONLY	= 0x0040,	/* no shared memory with the neighbours */
 	RFMRING_CLOCK_TAI	= 0x0080,	/* the node's clock is CLOCK_TAI, not CLOCK_MONOTONIC */
+	RFMRING_AUTO_RESYNC	= 0x0100,	/* rfmring_resync() by itself whenever it is incomplete */
 };
 
 /* enum rfmring_status - what struct rfmring_config.status() reports, a mask */
@@ -72,6 +73,7 @@ enum rfmring_status {
 	RFMRING_SIGNAL		= 0x200,	/* the receiver has a signal now */
 	RFMRING_DOWNSTREAM	= 0x400,	/* a neighbour takes this node's frames, or none any more */
 	RFMRING_RX_ALMOST_FULL	= 0x800,	/* paused: three quarters of the room for updates are used */
+	RFMRING_INCOMPLETE	= 0x1000,	/* state.incomplete has changed */
 };
 
 /* enum rfmring_optics - rfmring_set_optics() */
@@ -231,6 +233,16 @@ struct rfmring_config {
  * @window: own frames in flight now
  * @tx: frames in the transmit FIFO now
  * @insert: stores that wait now
+ * @asked: operations at one node that this node has begun
+ * @done: of these, have been done
+ * @failed: of these, have ended otherwise
+ * @served: requests of other nodes that were answered, each time
+ * @refused: packets of other nodes that were no request, part of a message or answer as it has to
+ *	be
+ * @repeated: requests that had come before, and were not done again
+ * @strange: answers that nobody waited for, or that cannot be
+ * @messages: of other nodes, that came whole
+ * @given_up: of other nodes, that never did
  */
 struct rfmring_stats {
 	size_t size;
@@ -242,6 +254,8 @@ struct rfmring_stats {
 	uint64_t stalls, longest_stall_ns, interrupts_lost;
 	uint64_t sent_bytes, received_bytes, forwarded_bytes;
 	uint64_t window, tx, insert;
+	uint64_t asked, done, failed;
+	uint64_t served, refused, repeated, strange, messages, given_up;
 };
 
 /**
@@ -259,6 +273,7 @@ struct rfmring_stats {
  * @left: another node has this id: this one only passes frames on
  * @paused: rfmring_set_paused()
  * @ring_open: own frames do not come home
+ * @incomplete: some of what others have stored is not in this memory: rfmring_resync()
  * @rx_shm: frames come by shared memory
  * @tx_shm: frames go by shared memory
  * @upstream: id of the neighbour; RFMRING_NODE_ALL: none, or a hub
@@ -280,7 +295,7 @@ struct rfmring_state {
 	uint32_t address_offset;
 	uint32_t break_at;
 	bool signal, downstream, left, paused;
-	bool ring_open, rx_shm, tx_shm, reserved;
+	bool ring_open, rx_shm, tx_shm, incomplete;
 	uint32_t upstream, downstream_id;
 	uint64_t turn_ns;
 	uint64_t clock_error_ns;
@@ -304,7 +319,8 @@ struct rfmring_state {
  * @ahead_ns: its last frame seems to have come so long before its time, in one clock domain:
  *	the clocks of two hosts disagree by more than it took, or it came while this node was at
  *	others. 0: it does not
- * @reserved2: 0
+ * @incomplete: it lacks some of what others have stored
+ * @reserved: 0
  */
 struct rfmring_member {
 	uint32_t id;
@@ -317,7 +333,8 @@ struct rfmring_member {
 	bool paused, present;
 	uint64_t transit_ns, heard_ns, broke_ns;
 	uint64_t ahead_ns;
-	uint64_t reserved2;
+	bool incomplete;
+	uint8_t reserved[7];
 };
 
 /**
@@ -534,6 +551,197 @@ RFMRING_API int rfmring_fence(struct rfmring *ring, struct rfmring_fence *fence,
 RFMRING_API int rfmring_query(struct rfmring *ring, uint64_t offset, uint32_t length,
 			      struct rfmring_answer *answers, struct rfmring_fence *fence,
 			      int timeout_ms);
+
+/* --- operations at one node --------------------------------------------------- */
+
+/* What other nodes may do with bytes of this node's memory. */
+enum rfmring_rights {
+	RFMRING_MAY_READ	= 1,	/* rfmring_get() */
+	RFMRING_MAY_WRITE	= 2,	/* rfmring_put() */
+	RFMRING_HOME		= 4,	/* words are changed here: rfmring_cas64(), rfmring_add64() */
+};
+
+/**
+ * rfmring_export() - allow operations on a range of this node's memory
+ * @offset: of the first byte, a multiple of 64
+ * @length: bytes, a multiple of 64
+ * @rights: enum rfmring_rights, in place of those that it had; at first there are none
+ *
+ * One node alone should be home of a word. This node's own operations need the same
+ * rights. Errors: EINVAL; EDEADLK in a callback of another ring, while this one is busy.
+ */
+RFMRING_API int rfmring_export(struct rfmring *ring, uint64_t offset, uint64_t length,
+			       uint32_t rights);
+
+/**
+ * rfmring_get() - read the memory of one node
+ * @node: its id; may be this node
+ * @offset: there
+ * @data: @length bytes; of those that a failed call has set nothing is promised
+ * @length: 1..1 MiB
+ * @timeout_ms: -1: as long as it takes; it ends by itself after 5 s
+ *
+ * The bytes are as they are there when this call comes by, behind all that this node has
+ * stored before. A word of up to 8 bytes that is aligned is not torn.
+ *
+ * Errors of all operations: EHOSTUNREACH there is no such node on the ring; EACCES that
+ * node does not allow it; EINVAL a range or word that cannot be, here or there; EBUSY it stands
+ * still, or had no room all the time: nothing was done; ENOLINK this node is off the ring:
+ * nothing was done; EREMOTEIO the outcome is unknown: it may have been done, once, or not;
+ * ETIMEDOUT the same, after @timeout_ms; EDEADLK in a callback.
+ */
+RFMRING_API int rfmring_get(struct rfmring *ring, uint32_t node, uint64_t offset, void *data,
+			    size_t length, int timeout_ms);
+
+/**
+ * rfmring_put() - write into the memory of one node, and of no other
+ *
+ * Nobody is told there, and other nodes keep what they have. After an error some of the bytes may
+ * have been written.
+ */
+RFMRING_API int rfmring_put(struct rfmring *ring, uint32_t node, uint64_t offset,
+			    const void *data, size_t length, int timeout_ms);
+
+/**
+ * rfmring_cas64() - change a word at its home if it is what it is thought to be
+ * @node: home of the word
+ * @offset: of the word, aligned
+ * @compare: what it must be
+ * @value: what it becomes then
+ * @old: what it was: changed if that is @compare
+ *
+ * No other such operation on the word comes in between; plain stores may. The
+ * change is a store of its home: it goes to every node, and is in this node's memory when this
+ * returns. What somebody stored before giving up a lock so is here as well. An error EREMOTEIO
+ * or ETIMEDOUT leaves it unknown whether the word was changed.
+ */
+RFMRING_API int rfmring_cas64(struct rfmring *ring, uint32_t node, uint64_t offset,
+			      uint64_t compare, uint64_t value, uint64_t *old, int timeout_ms);
+RFMRING_API int rfmring_cas32(struct rfmring *ring, uint32_t node, uint64_t offset,
+			      uint32_t compare, uint32_t value, uint32_t *old, int timeout_ms);
+
+/** rfmring_add64() - add to a word at its home, modulo 2^64; otherwise as rfmring_cas64() */
+RFMRING_API int rfmring_add64(struct rfmring *ring, uint32_t node, uint64_t offset,
+			      uint64_t value, uint64_t *old, int timeout_ms);
+RFMRING_API int rfmring_add32(struct rfmring *ring, uint32_t node, uint64_t offset,
+			      uint32_t value, uint32_t *old, int timeout_ms);
+
+#define RFMRING_PORTS		65536
+#define RFMRING_MESSAGE_MAX	(1u << 20)	/* bytes */
+
+/**
+ * rfmring_listen() - take messages at a port
+ * @port: below RFMRING_PORTS
+ * @depth: how many may wait until rfmring_receive() takes them, up to 1024; 0: no more at all, and
+ *	those that wait are dropped
+ *
+ * Errors: EINVAL, ENOMEM, ENOENT @depth is 0 and nobody listens there; EDEADLK in a callback of
+ * another ring.
+ */
+RFMRING_API int rfmring_listen(struct rfmring *ring, uint32_t port, uint32_t depth);
+
+/**
+ * rfmring_message() - send a message to a port of a node
+ * @length: 1..RFMRING_MESSAGE_MAX
+ *
+ * It comes whole or not at all, behind all stores of this node so far, and those of one node
+ * to a port come in their order. Returns when it is in the queue there. Errors as
+ * rfmring_get(), and: ECONNREFUSED nobody listens there; EBUSY the queue was full all the time;
+ * EMSGSIZE longer than what a card has ready to receive it.
+ */
+RFMRING_API int rfmring_message(struct rfmring *ring, uint32_t node, uint32_t port,
+				const void *data, size_t length, int timeout_ms);
+
+/**
+ * rfmring_receive() - the oldest message that waits at a port
+ * @data: up to @size bytes of it
+ * @length: how many it has; of one that is longer than @size the rest is lost. May be NULL
+ * @node: who has sent it; may be NULL
+ * @timeout_ms: -1: wait for ever
+ *
+ * Returns 1, or 0 after the time or rfmring_wake(), or -1 with errno: EINVAL; ENOENT nobody
+ * listens there; EDEADLK in a callback.
+ */
+RFMRING_API int rfmring_receive(struct rfmring *ring, uint32_t port, void *data, size_t size,
+				size_t *length, uint32_t *node, int timeout_ms);
+
+/* enum rfmring_op - struct rfmring_operation.op */
+enum rfmring_op {
+	RFMRING_GET	= 1,	/* rfmring_get() */
+	RFMRING_PUT	= 2,	/* rfmring_put() */
+	RFMRING_CAS	= 3,	/* rfmring_cas64(), rfmring_cas32() */
+	RFMRING_ADD	= 4,	/* rfmring_add64(), rfmring_add32() */
+	RFMRING_MESSAGE	= 5,	/* rfmring_message() */
+};
+
+/**
+ * struct rfmring_operation - one that rfmring_begin() begins
+ * @size: sizeof(struct rfmring_operation); RFMRING_OPERATION_INIT sets it
+ * @op: enum rfmring_op
+ * @node: as of the call that waits; so are @offset, @compare and @value
+ * @port: MESSAGE
+ * @length: bytes; CAS, ADD: 4 or 8
+ * @data: GET, PUT, MESSAGE: the bytes, which must stay until @done
+ * @opaque: for @done
+ * @done: called once, in a callback: how it has ended. @error: 0, or an errno as of the call that
+ *	waits; ECANCELED: by rfmring_close(), done or not. @old: CAS, ADD: the word before
+ */
+struct rfmring_operation {
+	size_t size;
+	uint32_t op;
+	uint32_t node;
+	uint64_t offset;
+	uint32_t port;
+	uint32_t length;
+	void *data;
+	uint64_t compare;
+	uint64_t value;
+	void *opaque;
+	void (*done)(void *opaque, int error, uint64_t old);
+};
+
+#define RFMRING_OPERATION_INIT	{ .size = sizeof(struct rfmring_operation) }
+
+/**
+ * rfmring_begin() - begin an operation at one node, and do not wait for its end
+ * @operation: copied
+ *
+ * As many as there is memory for may be under way; the ring takes them in their order, and what was
+ * stored before one is there before it. It ends within 5 s. Also in a callback, that of @done
+ * included. Errors: EINVAL; ENOMEM; ECANCELED in a callback of rfmring_close(); EDEADLK in a
+ * callback of another ring, while this one is busy. Then @done is not called.
+ */
+RFMRING_API int rfmring_begin(struct rfmring *ring, const struct rfmring_operation *operation);
+
+/**
+ * struct rfmring_resync - how rfmring_resync() has ended
+ * @finished: bytes that are as at @donor
+ * @donor: who gave them; RFMRING_NODE_ALL: nobody
+ * @doubtful: updates got lost meanwhile, or the membership changed: some bytes may be old
+ * @reserved: 0
+ */
+struct rfmring_resync {
+	uint64_t finished;
+	uint32_t donor;
+	bool doubtful;
+	uint8_t reserved[3];
+	uint64_t reserved2;
+};
+
+/**
+ * rfmring_resync() - make this memory what that of a complete node is, while all go on storing
+ * @donor: its id; RFMRING_NODE_ALL: the nearest one that is complete
+ * @resync: how it ended, or how far it came; may be NULL
+ * @timeout_ms: -1: as long as it takes
+ *
+ * A node that came late, or has missed something, gets what it lacks. What anybody
+ * stores meanwhile, here or elsewhere, is neither lost nor undone: behind a fence of each of
+ * them all memories are equal. Returns 0 if this node is complete. Errors as rfmring_get(), and:
+ * EHOSTUNREACH no node is complete; ENODATA @donor is not; EAGAIN it is doubtful, and another
+ * one is needed; EALREADY one is under way.
+ */
+RFMRING_API int rfmring_resync(struct rfmring *ring, uint32_t donor, struct rfmring_resync *resync,
+			       int timeout_ms);
 
 /* --- settings and state ------------------------------------------------------- */
 

@@ -161,6 +161,7 @@ int rfmring_set_paused(struct rfmring *ring, bool paused)
 	if (!enter(ring, &entered))
 		return -1;
 	rfm_node_set_paused(&ring->node, paused);
+	rfm_host_remote_wake(ring);
 	leave(ring, entered);
 	return 0;
 }
@@ -181,6 +182,10 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	all.window = ring->node.seq - ring->node.home_seq;
 	all.tx = rfm_fifo_used(&ring->node.transmit);
 	all.insert = rfm_insert_used(&ring->node.insert);
+	/* And so are these. */
+	_Static_assert(sizeof(ring->remote.stats) == sizeof(all) - offsetof(struct rfmring_stats, asked),
+		       "the same counters");
+	memcpy(&all.asked, &ring->remote.stats, sizeof(ring->remote.stats));
 	leave(ring, entered);
 	/* Up to there they are the same counters in the same order. */
 	_Static_assert(offsetof(struct rfm_node_stats, sent_bytes) ==
@@ -245,6 +250,7 @@ static void get_state(struct rfmring *ring, struct rfmring_state *state)
 	state->left = node->left;
 	state->paused = node->paused;
 	state->ring_open = node->ring_open;
+	state->incomplete = node->incomplete;
 	state->rx_shm = !ring->previous && rx.shm;
 	state->tx_shm = !ring->next && tx.shm;
 	state->upstream = ring->previous ? ring->previous->node.config.id : neighbour(&rx);
@@ -283,6 +289,7 @@ static struct rfmring_member member_of(unsigned int id, const struct rfm_source 
 		.heard_ns = source->heard,
 		.broke_ns = source->broke,
 		.ahead_ns = source->ahead_ns,
+		.incomplete = source->incomplete,
 	};
 }
 

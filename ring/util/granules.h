@@ -26,7 +26,10 @@ enum rfm_granules_plane {
 	RFM_GRANULES_WATCH	= 2,	/* at reset all off, as those below */
 	RFM_GRANULES_OWNED	= 3,
 	RFM_GRANULES_SLOT	= 4,	/* a comparator or timer looks there */
-	RFM_GRANULES_PLANES	= 5
+	RFM_GRANULES_READ	= 5,	/* other nodes may read it here */
+	RFM_GRANULES_WRITE	= 6,	/* ... and write */
+	RFM_GRANULES_HOME	= 7,	/* its words are changed here: CAS and ADD */
+	RFM_GRANULES_PLANES	= 8
 };
 
 /**

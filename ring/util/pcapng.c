@@ -431,18 +431,18 @@ static void one_packet(struct rfm_pcapng *capture, int interface,
 }
 
 /*
- * A train as its frames, unless it is damaged. It may stand in memory that a
+ * A train as its frames; false of what is none, or is damaged. It may stand in memory that a
  * neighbour writes to: what is checked must be what is used.
  */
 static __attribute__((noinline)) bool
 frames_of_train(struct rfm_pcapng *capture, int interface, enum rfm_pcapng_direction direction,
 		uint64_t time, const void *wire, unsigned int len, const char *comment)
 {
-	uint8_t unit[RFM_PACKET_MAX], one[RFM_FRAME_MAX];
+	uint8_t unit[RFM_UNIT_MAX], one[RFM_FRAME_MAX];
 	struct rfm_frame train;
 
 	memcpy(unit, wire, len);
-	if (rfm_frame_length(unit) != (int)len ||
+	if (!rfm_frame_is_train(unit) || rfm_frame_length(unit) != (int)len ||
 	    rfm_frame_decode_header(unit, &train) != RFM_FRAME_OK)
 		return false;
 	for (unsigned int i = 0; i < train.count; i++)
@@ -455,7 +455,7 @@ void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
 		       enum rfm_pcapng_direction direction, uint64_t time,
 		       const void *wire, unsigned int len, const char *comment)
 {
-	if (len <= RFM_FRAME_MAX || len > RFM_PACKET_MAX ||
+	if (len <= RFM_FRAME_MAX || len > RFM_UNIT_MAX ||
 	    !frames_of_train(capture, interface, direction, time, wire, len, comment))
 		one_packet(capture, interface, direction, time, wire, len, comment);
 }

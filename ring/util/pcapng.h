@@ -100,7 +100,7 @@ int rfm_pcapng_interface(struct rfm_pcapng *capture, const char *name, const cha
  * rfm_pcapng_packet() - add a packet
  * @interface: what rfm_pcapng_interface() returned
  * @time: when it was seen, ns on the owner's clock
- * @wire: the frame, train or link message
+ * @wire: the frame, train, packet or link message
  * @len: 1..RFM_PCAPNG_PACKET
  * @comment: what is to be said about it, e.g. a fault that struck it, or NULL
  *

@@ -141,12 +141,16 @@ def complete(args):
             if number is not None and not 1 <= number <= args.nodes:
                 raise UsageError(f"{option} is for machine {number}, but there are {args.nodes}")
 
+    args.ethernet |= args.rdma
     args.images, args.logins = dict(args.image), dict(args.login)
     # What only 'run' has.
     args.members = args.programs = ()
     args.made_by, args.made = None, False
     for number in args.logins.keys() - args.images.keys():
         raise UsageError(f"--login is for machine {number}, which boots no --image")
+    if args.rdma and len(args.images) == args.nodes:
+        raise UsageError("--rdma is of the small guest, but every machine boots an --image; --ethernet gives "
+                         "them the network")
     if args.write_images and not args.images:
         raise UsageError("--write-images, but there is no --image")
 
@@ -437,6 +441,11 @@ def add_up(sub):
     sub.add_argument("--reserve", type=reserved_size, default=0, metavar="SIZE",
                      help="keep that much physical memory from the kernel, 1M to "
                      f"{MAX_RESERVED}M; 'status' says where")
+    sub.add_argument("--ethernet", action="store_true",
+                     help="each machine has a network card on the ring besides: eth1, address 10.65.1.ID/16, "
+                     "MTU 9000")
+    sub.add_argument("--rdma", action="store_true",
+                     help="as --ethernet, and the small guest has RDMA: verbs on that card, and programs for it")
     sub.add_argument("--kernel-args", "--append", default="", metavar="STR",
                      help="more kernel arguments")
     sub.add_argument("--qemu-arg", type=for_machines, action="append", default=[],

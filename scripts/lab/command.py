@@ -11,7 +11,10 @@ from . import QEMU, LabError
 MEMORY = 256 << 20      # without what is reserved
 RESERVED_AT = MEMORY    # behind it; and behind that
 FIRMWARE = 2 << 20      # firmware has its tables at the end of the memory
+RDMA_MEMORY = 256 << 20 # more, for what is registered, and disks of memory
 IMAGE_MEMORY = 1 << 30  # of a machine that boots a disk
+
+ETHERNET_MTU = 9000
 
 FIRMWARE_FOLDER = "pc-bios"             # beside QEMU
 SSH = "hostfwd=tcp:127.0.0.1:0-:22"     # QEMU chooses the port
@@ -63,13 +66,15 @@ def clock_arguments():
 
 
 def memory_size(options):
-    return MEMORY + (options.reserve and options.reserve + FIRMWARE)
+    return MEMORY + (options.reserve and options.reserve + FIRMWARE) + RDMA_MEMORY * options.rdma
 
 
 def kernel_arguments(options, number):
     words = [KERNEL_ARGUMENTS, clock_arguments(), f"hostname={options.name}-{number}"]
     if options.driver == "none":
         words.append("rmlab_driver=none")       # for scripts/guest/init
+    if options.ethernet:
+        words.append(f"rmlab_ethernet={ethernet_address(options, number)}")     # likewise
     if options.reserve:
         words.append(f"memmap={options.reserve:#x}${RESERVED_AT:#x}")
     return " ".join(filter(None, [*words, options.kernel_args]))
@@ -109,17 +114,32 @@ def console(folder):
             "-serial", "chardev:console"]
 
 
-def card(options, number, sockets, port="chassis=1,slot=1", iothread=None):
+def ethernet_address(options, number):
+    """Of the network that is on the ring: no other node of it has the same."""
+    return f"10.65.1.{options.ids[number - 1]}"
+
+
+def ethernet(options, number, place):
+    """A stock network card whose wire is the ring: by a hub in QEMU, on which the card is, too."""
+    if not options.ethernet:
+        return []
+    mac = f"52:54:00:55:65:{options.ids[number - 1]:02x}"
+    return ["-netdev", "hubport,id=ring1,hubid=0", "-device",
+            f"virtio-net-pci,netdev=ring1,mac={mac},host_mtu={ETHERNET_MTU},romfile={place}"]
+
+
+def card(options, number, sockets, port="chassis=1,slot=1", iothread=None, network_card=""):
     """The card behind a port of its own, and what is its; sockets are its chardevs.
 
     It has a thread of its own, where it is not given one that is there already.
     """
+    hub = ["-netdev", "hubport,id=ring0,hubid=0"] * options.ethernet
     properties = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
                            f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx", f"iothread={iothread or 'ring0'}",
-                           *options.device_args(number)])
-    return ["-device", f"pcie-root-port,id=rp0,{port}", *sockets,
+                           *(["netdev=ring0"] * options.ethernet), *options.device_args(number)])
+    return [*hub, "-device", f"pcie-root-port,id=rp0,{port}", *sockets,
             *([] if iothread else ["-object", "iothread,id=ring0"]), "-device", properties,
-            *options.qemu_args(number)]
+            *ethernet(options, number, network_card), *options.qemu_args(number)]
 
 
 def qemu_command(qemu, options, folder, number, sockets):

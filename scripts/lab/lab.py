@@ -182,7 +182,7 @@ def prepare(options):
         options.image = options.keys = None
         return None
     qemu = find_qemu()
-    options.image = guest_image(options.kernel, options.driver)
+    options.image = guest_image(options.kernel, options.driver, options.rdma)
     options.keys = options.image.parent / "keys"
     options.accel = options.accel or usable_accelerator()
     return qemu
@@ -193,9 +193,9 @@ def write_domains(options, target):
     return libvirt.write(prepare(options), options, target, sockets_of)
 
 
-def guest_image(kernel, driver):
+def guest_image(kernel, driver, rdma):
     """Builds what is missing of the guest; its messages go to stderr."""
-    command = [TOP / "scripts" / "guest-image", *([kernel] if kernel else [])]
+    command = [TOP / "scripts" / "guest-image", *(["--rdma"] * rdma), *([kernel] if kernel else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
         try:
             said = build.communicate()[0]
@@ -206,7 +206,7 @@ def guest_image(kernel, driver):
         raise LabError("there is no guest image to boot")
     image = Path(said.strip())
     if driver != "none" and kernel and not Path(kernel).exists() and \
-            not (image.parent.parent / "module" / image.name / "rfm.ko").exists():
+            not (image.parent.parent / "module" / image.name.removesuffix("-rdma") / "rfm.ko").exists():
         raise LabError(f"there is no driver for kernel {image.name}; "
                        f"run 'make image KERNEL={kernel}' first")
     return image

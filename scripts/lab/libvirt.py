@@ -14,6 +14,7 @@ SOCKET_PATH = 107       # bytes that the path of a socket may have
 
 # Where libvirt, which counts from the first, puts none of its own devices.
 NETWORK_CARD = "addr=0x1c"
+RING_NETWORK_CARD = ",addr=0x1b"
 CARD_PORT = "chassis=200,slot=1,addr=0x1d"
 IOTHREAD = "iothread1"  # as libvirt calls the first one
 
@@ -56,7 +57,7 @@ def domain(qemu, options, folder, number, disk, sockets):
     network = f"user,id=net0,{SSH}" + ("" if boots_disk else ",restrict=on")
     for word in ["-L", qemu.parent / FIRMWARE_FOLDER, "-netdev", network,
                  "-device", f"virtio-net-pci,netdev=net0,romfile=,{NETWORK_CARD}",
-                 *card(options, number, sockets, CARD_PORT, IOTHREAD)]:
+                 *card(options, number, sockets, CARD_PORT, IOTHREAD, RING_NETWORK_CARD)]:
         add(line, f"{{{NAMESPACE}}}arg", value=str(word))
     ET.indent(top)
     return ET.tostring(top, encoding="unicode") + "\n"

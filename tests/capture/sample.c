@@ -119,15 +119,20 @@ static const struct rfm_frame frames[] = {
 	  .marks = RFM_MARK_ROGUE_1 | RFM_MARK_PAUSED | RFM_MARK_UNSTORED },
 };
 
+static void sign(struct rfm_frame *frame)
+{
+	frame->source = 3;
+	frame->clock_domain = 0x11223344;
+	frame->incarnation = 0x0102030405060708;
+	frame->seq = 0x191a;
+	frame->time_ns = 0x2122232425262728;
+}
+
 static unsigned int encode(const struct rfm_frame *frame, uint8_t *wire)
 {
 	struct rfm_frame whole = *frame;
 
-	whole.source = 3;
-	whole.clock_domain = 0x11223344;
-	whole.incarnation = 0x0102030405060708;
-	whole.seq = 0x191a;
-	whole.time_ns = 0x2122232425262728;
+	sign(&whole);
 	whole.hops += 1;
 	return rfm_frame_encode(&whole, wire);
 }
@@ -140,11 +145,45 @@ static void trains(void)
 		.length = RFM_FRAME_DATA_MAX + 4, .clock_domain = 0x11223344,
 		.incarnation = 0x0102030405060708, .seq = 0x1920,
 	};
-	uint8_t wire[RFM_PACKET_MAX] = { 0 };
+	uint8_t wire[RFM_UNIT_MAX] = { 0 };
 	unsigned int len = rfm_train_encode(&train, wire);
 
 	packet(wire, len, NULL);
 	wire[len - 1] ^= 1;
+	packet(wire, len, NULL);
+}
+
+/* Packets, each written as one; the last two are damaged, in their data and their length. */
+static void packets(void)
+{
+	static const struct rfm_frame each[] = {
+		{ .kind = RFM_PACKET_REQUEST, .dest = 7, .stream = 0x1234, .count = 2, .length = 70,
+		  .flags = RFM_FLAG_FIRST | RFM_FLAG_LAST, .hops = 3,
+		  .marks = RFM_MARK_SEEN | RFM_MARK_TAKEN },
+		{ .kind = RFM_PACKET_MESSAGE, .dest = 7, .count = 1, .length = 1,
+		  .flags = RFM_FLAG_FIRST | RFM_FLAG_REDUNDANT | RFM_FLAG_SECOND, .hops = 1023,
+		  .marks = RFM_MARK_SEEN | RFM_MARK_PAUSED },
+		{ .kind = RFM_PACKET_ETHERNET | RFM_KIND_ALL, .stream = 0xffff,
+		  .count = RFM_PACKET_PIECES, .length = RFM_PACKET_DATA, .flags = RFM_FLAG_LAST,
+		  .hops = 1 },
+		{ .kind = RFM_PACKET_ANSWER, .dest = 9, .count = 1, .length = 64, .hops = 2 },
+	};
+	uint8_t wire[RFM_UNIT_MAX];
+	unsigned int len = 0;
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		struct rfm_frame whole = each[i];
+
+		whole.type = RFM_FRAME_PACKET;
+		sign(&whole);
+		for (unsigned int at = 0; at < whole.length; at++)
+			wire[RFM_FRAME_HEADER + at] = at;
+		len = rfm_packet_encode(&whole, wire);
+		packet(wire, len, NULL);
+	}
+	wire[len - 1] ^= 1;
+	packet(wire, len, NULL);
+	wire[10] = RFM_PACKET_PIECES + 1;
 	packet(wire, len, NULL);
 }
 
@@ -169,7 +208,7 @@ static void all_frames(void)
 	}
 	damaged(48, 0xdf, "fault 1: corrupt");
 	damaged(44, 2, NULL);
-	damaged(3, 11, NULL);
+	damaged(3, RFM_FRAME_TYPES, NULL);
 	damaged(7, 65, NULL);
 	damaged(2, 1, NULL);
 	damaged(0, 'X', NULL);
@@ -179,6 +218,7 @@ static void all_frames(void)
 	packet(wire, 1, NULL);
 	packet(wire, len + 4, NULL);
 	trains();
+	packets();
 }
 
 int main(int argc, char **argv)

@@ -12,12 +12,16 @@
 #include "tests/fuzz/fuzz.h"
 
 /* Where the checks stand, from docs/ring-protocol.md. */
-#define AT_COUNT	5
-#define AT_LENGTH	7
 #define AT_TYPE		3
+#define AT_COUNT	5	/* of a train */
+#define AT_LENGTH	7
+#define AT_PIECES	10	/* of a packet */
+#define AT_SPARE	11	/* of a packet */
 #define AT_CHECK	40
 #define AT_HOPS		44
 #define AT_HOP_CHECK	47
+
+#define HOPS		0x3fff
 
 static void put_checks_right(uint8_t *wire)
 {
@@ -30,14 +34,17 @@ static void put_checks_right(uint8_t *wire)
 
 static void check_valid(const struct rfm_frame *frame, int length)
 {
-	CHECK(frame->type && frame->type < RFM_FRAME_TRAIN);
+	CHECK(RFM_FRAME_ALL_TYPES >> frame->type & 1);
 	CHECK(frame->count && frame->count <= RFM_TRAIN_FRAMES);
-	CHECK(frame->count == 1 || frame->type == RFM_FRAME_DATA);
+	CHECK(frame->count == 1 || frame->type == RFM_FRAME_DATA ||
+	      frame->type == RFM_FRAME_PACKET);
 	CHECK(frame->length <= frame->count * RFM_FRAME_DATA_MAX);
 	CHECK(frame->count == 1 || frame->length > (frame->count - 1) * RFM_FRAME_DATA_MAX);
 	CHECK(rfm_frame_last(frame) >= frame->seq);
 	CHECK(length == (int)(RFM_FRAME_HEADER + frame->length));
-	CHECK(frame->kind <= 0xf && frame->flags <= 0xf);
+	CHECK(frame->kind <= 0xf && frame->flags <= 0xf && frame->hops <= HOPS);
+	CHECK(!frame->stream || frame->type == RFM_FRAME_PACKET);
+	CHECK(frame->length || frame->type != RFM_FRAME_PACKET);
 	if (frame->type == RFM_FRAME_DATA) {
 		CHECK(frame->length);
 		CHECK(frame->address < RFM_RING_SPACE);
@@ -48,17 +55,25 @@ static void check_valid(const struct rfm_frame *frame, int length)
 /* Decoding loses nothing, and a changed path is still a valid frame. */
 static void check_round_trip(const uint8_t *wire, const struct rfm_frame *frame, int length)
 {
-	uint8_t again[RFM_FRAME_MAX];
+	const uint16_t hops = (frame->hops + 1) & HOPS;
+	uint8_t again[RFM_UNIT_MAX];
 	struct rfm_frame changed;
 
-	CHECK(rfm_frame_encode(frame, again) == (unsigned int)length);
-	CHECK(!memcmp(again, wire, length));
-	rfm_frame_set_path(again, frame->hops + 1, frame->marks ^ RFM_MARKS);
+	memcpy(again + RFM_FRAME_HEADER, wire + RFM_FRAME_HEADER, frame->length);
+	if (frame->type == RFM_FRAME_PACKET)
+		CHECK(rfm_packet_encode(frame, again) == (unsigned int)length);
+	else
+		CHECK(rfm_frame_encode(frame, again) == (unsigned int)length);
+	/* What is spare in a packet's place of the address is sent as 0. */
+	CHECK(!memcmp(again, wire, length) || (frame->type == RFM_FRAME_PACKET && wire[AT_SPARE]));
+	rfm_frame_set_path(again, hops, frame->marks ^ RFM_MARKS);
 	CHECK(rfm_frame_decode(again, &changed) == RFM_FRAME_OK);
-	CHECK(changed.hops == (uint16_t)(frame->hops + 1));
+	CHECK(changed.hops == hops);
 	CHECK(changed.marks == (frame->marks ^ RFM_MARKS));
 	CHECK(changed.seq == frame->seq && changed.incarnation == frame->incarnation);
-	CHECK(!memcmp(changed.data, frame->data, frame->length));
+	CHECK(changed.length == frame->length && changed.stream == frame->stream);
+	CHECK(!memcmp(changed.data, frame->data, length < RFM_FRAME_MAX ? frame->length :
+									  RFM_FRAME_DATA_MAX));
 }
 
 /* Each frame of a train is a good one, and together they are the train. */
@@ -80,16 +95,22 @@ static void check_train(const uint8_t *wire, const struct rfm_frame *train)
 	CHECK(at == train->length);
 }
 
+/* Another length is another frame: only as good as the check. */
+static bool says_length(const uint8_t *wire, unsigned int at)
+{
+	return at == AT_LENGTH || at == AT_TYPE ||
+	       at == (wire[AT_TYPE] == RFM_FRAME_PACKET ? AT_PIECES : AT_COUNT);
+}
+
 /* One bit in the air: never taken for a good frame. */
 static void check_damage(const uint8_t *wire, int length, unsigned int bit)
 {
-	uint8_t damaged[RFM_PACKET_MAX] = { 0 };
+	uint8_t damaged[RFM_UNIT_MAX] = { 0 };
 	struct rfm_frame frame;
 
 	memcpy(damaged, wire, length);
 	bit %= length * 8;
-	/* Another length is another frame: only as good as the check. */
-	if (bit / 8 == AT_LENGTH || bit / 8 == AT_COUNT || bit / 8 == AT_TYPE)
+	if (says_length(wire, bit / 8))
 		return;
 	damaged[bit / 8] ^= 1u << bit % 8;
 	CHECK(rfm_frame_decode_header(damaged, &frame) != RFM_FRAME_OK);
@@ -103,12 +124,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rfm_frame frame = { 0 };
 	int length, error;
 
-	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_PACKET_MAX)
+	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_UNIT_MAX)
 		return -1;
 	/* As many bytes as rfm_frame_length() asks for and no more: ASan watches. */
 	length = rfm_frame_length(data + 3);
 	CHECK(length == RFM_FRAME_FOREIGN ||
-	      (length >= RFM_FRAME_HEADER && length <= RFM_PACKET_MAX));
+	      (length >= RFM_FRAME_HEADER && length <= RFM_UNIT_MAX));
 	wire = calloc(1, length > 0 ? length : RFM_FRAME_HEADER);
 	CHECK(wire);
 	if (length > 0 && size - 3 < (size_t)length)
@@ -123,8 +144,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(length < 0 || error != RFM_FRAME_FOREIGN);
 	if (error == RFM_FRAME_OK) {
 		check_valid(&frame, length);
-		check_train(wire, &frame);
-		if (frame.count == 1 && rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
+		if (rfm_frame_is_train(wire))
+			check_train(wire, &frame);
+		else if (rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 			check_round_trip(wire, &frame, length);
 		check_damage(wire, length, data[1] | data[2] << 8);
 	}

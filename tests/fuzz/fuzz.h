@@ -73,7 +73,32 @@ enum fuzz_step {
 	STEP_INTERRUPT_SET,	/* byte of the set, its value, kind */
 	STEP_RUN,		/* how many, adjacent, 64 bytes each, and bytes of one more */
 	STEP_QUERY,		/* 64 KiB steps (2), ticket, length (2) */
+	STEP_PACKET,		/* to whom, class and flags, length (2), first byte */
+	STEP_ASK_PACKET,	/* length (2) */
 	STEPS
+};
+
+/* What an input of the remote fuzzer means: see remote_fuzz.c. */
+enum fuzz_remote_step {
+	ASK_BEGIN,	/* which, operation, node and width, place (2), length (2), key */
+	ASK_CANCEL,	/* which */
+	ASK_RESYNC,	/* donor, or the nearest */
+	ASK_RESYNC_CANCEL,
+	ASK_RUN,
+	ASK_TIME,	/* exponent */
+	ASK_PULL,	/* how many */
+	ASK_ECHO,	/* which of the frames that were pulled, marks */
+	ASK_SERVE,	/* which of them, result, how much: what a good node answers */
+	ASK_HEAR,	/* node, kind of a heartbeat, life */
+	ASK_UPDATE,	/* node, offset (2), length: an update of another node */
+	/* node, operation, part, ticket, life, place (2), key, length (2), message, total (2) */
+	ASK_REQUEST,
+	ASK_ANSWER,	/* node, part, ticket, operation, result, length (2) */
+	ASK_NOISE,	/* node, class and flags, stream, length, bytes */
+	ASK_STORE,	/* offset (2), length */
+	ASK_PORT,	/* room */
+	ASK_STATE,	/* paused, incomplete, dark, no room for updates, address offset, another life */
+	ASK_STEPS
 };
 
 /* Kinds of link messages, as docs/ring-protocol.md numbers them. */

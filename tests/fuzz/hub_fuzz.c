@@ -43,7 +43,7 @@ static void on_fired(void *opaque, const struct hub_firing *firing)
 
 	(void)opaque;
 	CHECK(firing->port < PORTS && (!fault || fault->fired <= fault->matched));
-	CHECK(firing->bit < RFM_FRAME_MAX * 8);
+	CHECK(firing->bit < RFM_UNIT_MAX * 8);
 }
 
 static void on_seen(void *opaque, unsigned int port, enum hub_side side, const uint8_t *wire,
@@ -52,8 +52,8 @@ static void on_seen(void *opaque, unsigned int port, enum hub_side side, const u
 	(void)opaque;
 	(void)remark;
 	CHECK(port < PORTS && rfm_frame_length(wire) == (int)len && now == world.now);
-	world.came_in += side == HUB_IN ? rfm_packet_frames(len) : 0;
-	world.went_out += side == HUB_OUT ? rfm_packet_frames(len) : 0;
+	world.came_in += side == HUB_IN ? rfm_unit_frames(len) : 0;
+	world.went_out += side == HUB_OUT ? rfm_unit_frames(len) : 0;
 }
 
 static const struct hub_ops ops = {
@@ -129,7 +129,7 @@ static void step_light(struct input *in, unsigned int port)
 
 static void step_frame(struct input *in, unsigned int port)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.cards, wire);
 	struct rfm_frame frame;
 
@@ -137,7 +137,8 @@ static void step_frame(struct input *in, unsigned int port)
 		return;			/* the link lets nothing through that has no length */
 	if (rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK)
 		world.cards.sources[frame.source].current =
-			(struct rfm_incarnation){ frame.incarnation, rfm_frame_last(&frame) };
+			(struct rfm_incarnation){ .incarnation = frame.incarnation,
+						  .seq = rfm_frame_last(&frame) };
 	hub_receive(&world.hub, port, wire, len, world.now);
 }
 
@@ -145,7 +146,7 @@ static void step_pull(struct input *in, unsigned int port)
 {
 	unsigned int count = fuzz_byte(in) % 32;
 	bool may_sleep = !world.awake[port] && !world.paced;
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 
 	hub_light_out(&world.hub, port);
 	while (count--) {
@@ -183,6 +184,7 @@ static struct fault_spec read_fault(struct input *in)
 	spec.value_length = choice & 0x80 ? 1 + fuzz_byte(in) % RFM_FRAME_DATA_MAX : 0;
 	spec.valued_at = choice & 0x80 && fuzz_byte(in) & 1;
 	choice = fuzz_byte(in);
+	spec.seed = choice;
 	spec.nth = 1 + choice % 3;
 	spec.count = choice >> 2 & 3;
 	spec.lasting = choice & 0x10 ? 1ull << (choice >> 5) * 5 : 0;

@@ -16,6 +16,27 @@
 
 /* --- sending -------------------------------------------------------------- */
 
+/* An own packet is one that was given, in order, and has all its bytes. */
+static void check_own_packet(const struct rfm_frame *frame, const uint8_t *data)
+{
+	const struct given *given = &world.given[frame->stream % RFM_NODE_PACKETS];
+	const struct rfm_packet *packet = &given->packet;
+	bool second = frame->flags & RFM_FLAG_SECOND;
+
+	CHECK(frame->stream < world.packets && !given->dark);
+	CHECK(second ? frame->stream + 1u == world.packets_sent :
+		       frame->stream >= world.packets_sent);
+	world.packets_sent = frame->stream + 1u;
+	CHECK(frame->dest == packet->node && frame->length == packet->length);
+	CHECK(frame->kind == (packet->class | (packet->to_all ? RFM_KIND_ALL : 0)));
+	CHECK(!(frame->flags & RFM_FLAG_FIRST) == !packet->first);
+	CHECK(!(frame->flags & RFM_FLAG_LAST) == !packet->last);
+	CHECK(!(frame->flags & RFM_FLAG_REDUNDANT) == !world.node.config.redundant);
+	CHECK(!frame->marks);
+	for (unsigned int at = 0; at < frame->length; at++)
+		CHECK(data[at] == (uint8_t)(given->first_byte + at));
+}
+
 /* What a node sends is in order, and can be read; of a link its tap. */
 static void check_sent(const uint8_t *wire, unsigned int len)
 {
@@ -25,19 +46,24 @@ static void check_sent(const uint8_t *wire, unsigned int len)
 	CHECK(!world.may_sleep);
 	CHECK(rfm_frame_length(wire) == (int)len);
 	CHECK(rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK);
-	CHECK(frame.count == rfm_packet_frames(len));
-	CHECK(frame.count == 1 || !node->config.line.paced);
+	CHECK(frame.count == rfm_unit_frames(len));
+	/* On such a line a train becomes its frames; a packet of another passes whole. */
+	CHECK(frame.count == 1 || !node->config.line.paced || frame.type == RFM_FRAME_PACKET);
 	CHECK(frame.hops && frame.hops <= RFM_NODE_HOP_LIMIT);
 	if (frame.source != node->config.id || frame.incarnation != node->config.incarnation ||
 	    frame.hops != 1)
 		return;
-	CHECK(rfm_frame_last(&frame) <= node->seq && frame.count <= node->config.train);
+	CHECK(rfm_frame_last(&frame) <= node->seq);
+	CHECK(frame.type == RFM_FRAME_PACKET ? frame.length <= rfm_node_packet_max(node) :
+					       frame.count <= node->config.train);
 	CHECK(frame.seq >= world.last_seq);
 	if (rfm_frame_is_numbered(&frame)) {
 		CHECK(frame.seq > world.last_seq ||
 		      (node->config.redundant && frame.flags & RFM_FLAG_SECOND));
 		world.last_seq = rfm_frame_last(&frame);
 	}
+	if (frame.type == RFM_FRAME_PACKET)
+		check_own_packet(&frame, wire + RFM_FRAME_HEADER);
 	memcpy(world.echo[world.echoes++ % ECHOES], wire, len);
 }
 
@@ -78,7 +104,7 @@ static void check_line(void)
 
 static void pull_direct(unsigned int count)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 
 	while (count--) {
 		unsigned int len = rfm_node_pull(&world.node, wire, world.now);
@@ -137,7 +163,7 @@ static void pull(unsigned int count)
 	len = rfm_link_tx_output(&world.tx, batch, world.now);
 	CHECK(len <= RFM_LINK_BATCH);
 	check_batch(batch, len);
-	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_PACKET_MAX)
+	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_UNIT_MAX)
 		world.awake = false;
 }
 
@@ -211,12 +237,12 @@ static void renew_shm(void)
 
 static void shm_rx_put(const uint8_t *wire, unsigned int len)
 {
-	uint8_t *slot = rfm_shm_reserve(&up_peer, rfm_packet_frames(len));
+	uint8_t *slot = rfm_shm_reserve(&up_peer, rfm_unit_frames(len));
 
 	if (!slot)
 		return;
 	memcpy(slot, wire, len);
-	rfm_shm_commit(&up_peer, rfm_packet_frames(len));
+	rfm_shm_commit(&up_peer, rfm_unit_frames(len));
 	rfm_shm_publish(&up_peer);
 }
 
@@ -242,7 +268,7 @@ static void shm_rx_take(unsigned int count)
 
 static void shm_tx_take(unsigned int count)
 {
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	while (count-- && rfm_shm_take(&down_peer, slot) > 0)
 		;
@@ -312,6 +338,50 @@ static void step_query(struct input *in)
 		       world.now);
 }
 
+/* Even a yes may leave a wish behind, as a refusal does: it is answered once. */
+static void note_packet_wish(bool yes)
+{
+	world.packet_asked = world.node.packets.producer_needs;
+	CHECK(yes || world.packet_asked);
+}
+
+static void step_packet(struct input *in)
+{
+	const struct rfm_node *node = &world.node;
+	uint8_t data[RFM_PACKET_DATA + 1];
+	unsigned int to = fuzz_byte(in), how = fuzz_byte(in);
+	unsigned int length = fuzz_word(in) % (sizeof(data) + 1);
+	const struct given given = {
+		.packet = {
+			.node = to, .class = how & RFM_KIND_CLASS, .to_all = how & 4,
+			.first = how & 8, .last = how & 16,
+			.stream = world.packets, .length = length,
+		},
+		.first_byte = fuzz_byte(in),
+	};
+	bool fits = length && length <= rfm_node_packet_max(node);
+	uint64_t stores = rfm_node_read_stats(node).stores;
+	enum rfm_insert_result result;
+
+	for (unsigned int at = 0; at < sizeof(data); at++)
+		data[at] = given.first_byte + at;
+	result = rfm_node_packet(&world.node, &given.packet, data, world.packets, world.now);
+	CHECK((result == RFM_INSERT_OFFLINE) == node->insert.offline);
+	CHECK(fits || result != RFM_INSERT_OK);
+	note_packet_wish(result != RFM_INSERT_FULL || !fits);
+	if (result == RFM_INSERT_OK)
+		world.given[world.packets++ % RFM_NODE_PACKETS] = given;
+	else
+		CHECK(rfm_node_read_stats(node).stores == stores);
+}
+
+static void step_ask_packet(struct input *in)
+{
+	unsigned int length = 1 + fuzz_word(in) % rfm_node_packet_max(&world.node);
+
+	note_packet_wish(rfm_node_may_packet(&world.node, length));
+}
+
 static void step_ask_room(struct input *in)
 {
 	bool room = rfm_node_may_store(&world.node);
@@ -323,12 +393,22 @@ static void step_ask_room(struct input *in)
 	CHECK(room || world.room_asked);
 }
 
+/* Nobody waits for an own packet for longer than that. */
+static void check_expiry(const struct rfm_node *node)
+{
+	const struct rfm_packets *packets = &node->packets;
+
+	for (uint32_t i = packets->ended; i != packets->numbered; i++)
+		CHECK(world.now - packets->open[i % RFM_NODE_PACKETS].time < rfm_node_expiry(node));
+}
+
 static void step_tick(struct input *in)
 {
 	uint64_t next;
 
 	(void)in;
 	CHECK(rfm_node_tick(&world.node, world.now) > world.now);
+	check_expiry(&world.node);
 	if (rfm_link_tx_tick(&world.tx, world.now, &next))
 		close_tx();
 	else
@@ -393,7 +473,7 @@ static void step_rx_message(struct input *in)
 
 static void step_rx_frame(struct input *in)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	rx_bytes(wire, len, fuzz_byte(in));
@@ -402,15 +482,16 @@ static void step_rx_frame(struct input *in)
 /* An own frame comes home, however it was marked on the way. */
 static void step_rx_echo(struct input *in)
 {
-	unsigned int which = fuzz_byte(in), len;
-	uint8_t wire[RFM_PACKET_MAX];
+	unsigned int which = fuzz_byte(in), len, marks;
+	uint8_t wire[RFM_UNIT_MAX];
 
 	if (!world.echoes)
 		return;
 	which = world.echoes - 1 - which % (world.echoes < ECHOES ? world.echoes : ECHOES);
 	memcpy(wire, world.echo[which % ECHOES], sizeof(wire));
 	len = rfm_frame_length(wire);
-	rfm_frame_set_path(wire, 2, fuzz_byte(in) & RFM_MARKS);
+	marks = fuzz_byte(in);
+	rfm_frame_set_path(wire, 2, (marks | marks << 4) & RFM_MARKS);
 	if (world.rx.shm)
 		shm_rx_put(wire, len);
 	else
@@ -463,7 +544,7 @@ static void step_rejoin(struct input *in)
 
 static void step_shm_rx_frame(struct input *in)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	if (world.use_shm)
@@ -481,7 +562,7 @@ static void step_shm_rx_message(struct input *in)
 
 static void step_direct(struct input *in)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	/* The link lets nothing through that has no length. */
@@ -494,7 +575,7 @@ static void step_flood(struct input *in)
 {
 	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .length = 4, .hops = 1 };
 	unsigned int count = fuzz_byte(in);
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 
 	if (count == 255 && !world.flooded) {
 		world.flooded = true;		/* once: it takes its time */
@@ -557,6 +638,8 @@ static void step(struct input *in)
 		break;
 	case STEP_FENCE: step_fence(in); break;
 	case STEP_QUERY: step_query(in); break;
+	case STEP_PACKET: step_packet(in); break;
+	case STEP_ASK_PACKET: step_ask_packet(in); break;
 	case STEP_ASK_ROOM: step_ask_room(in); break;
 	case STEP_PULL: pull(fuzz_byte(in)); break;
 	case STEP_TICK: step_tick(in); break;
@@ -646,6 +729,8 @@ static void end(void)
 	CHECK(!world.ticket);
 	CHECK(!world.room_asked || world.room_told);
 	CHECK(rfm_node_may_store(&world.node));
+	CHECK(world.packets_ended == world.packets && !world.packet_asked);
+	CHECK(rfm_node_may_packet(&world.node, RFM_PACKET_DATA));
 	rfm_node_destroy(&world.node);
 	free(world.memory);
 }

@@ -10,6 +10,13 @@
 
 #define ECHOES		16	/* own frames remembered, to come home */
 
+/* A packet that was given to the node; the next byte of its data is one more than this one. */
+struct given {
+	struct rfm_packet packet;
+	uint8_t first_byte;
+	bool dark;		/* it has ended, and has not left */
+};
+
 struct world {
 	struct rfm_node node;
 	struct rfm_link_rx rx;
@@ -27,7 +34,17 @@ struct world {
 	uint64_t last_seq;	/* of the last own frame sent in this life */
 	uint64_t missed[RFM_RING_NODES];	/* as told */
 
-	uint8_t echo[ECHOES][RFM_PACKET_MAX];
+	/* Own packets: how many there were before is the cookie of each, and its stream. */
+	struct given given[RFM_NODE_PACKETS];
+	uint64_t packets, packets_ended, packets_sent;
+	bool packet_asked;	/* and it may still be told that there is room */
+	/* Those of others: between take() and packet() the one that is to come. */
+	bool taking;
+	struct rfm_packet taken;
+	uint8_t taken_data[RFM_PACKET_DATA];
+	uint64_t packets_taken, packets_refused;
+
+	uint8_t echo[ECHOES][RFM_UNIT_MAX];
 	unsigned int echoes;
 };
 

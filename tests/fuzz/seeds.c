@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes the first inputs of the fuzzers, one file each, into the folders
- * frame/, node/, hub/ and regions/ below the one that is named: each shows the fuzzer a part
- * of the protocol that it would take long to find.
+ * frame/, node/, remote/, hub/ and regions/ below the one that is named: each shows the fuzzer a
+ * part of the protocol that it would take long to find.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,14 +32,14 @@ static void write_seed(const char *folder, unsigned int number, const void *data
 
 static void write_frames(void)
 {
-	static const uint8_t lengths[RFM_FRAME_TRAIN + 1] = { 0, 64, 4, 0, 8, 0, 8, 36, 9 };
+	static const uint8_t lengths[RFM_FRAME_TYPES] = { 0, 64, 4, 0, 8, 0, 8, 36, 9, 16, 24, 7 };
 
-	for (unsigned int type = 1; type < sizeof(lengths); type++) {
+	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++) {
 		struct rfm_frame frame = {
 			.type = type, .source = 3, .length = lengths[type], .hops = 1,
 			.incarnation = 1000, .seq = 5, .time_ns = 77, .clock_domain = 1,
 		};
-		uint8_t seed[3 + RFM_PACKET_MAX] = { 1, 17, 1 };
+		uint8_t seed[3 + RFM_UNIT_MAX] = { 1, 17, 1 };
 		unsigned int len;
 
 		if (type == RFM_FRAME_DATA)	/* just within */
@@ -49,6 +49,12 @@ static void write_frames(void)
 		if (type == RFM_FRAME_TRAIN) {
 			frame.length += 2 * RFM_FRAME_DATA_MAX;
 			len = rfm_train_encode(&frame, seed + 3);
+		} else if (type == RFM_FRAME_PACKET) {
+			frame.length += 2 * RFM_FRAME_DATA_MAX;
+			frame.stream = 0x1234;
+			frame.flags = RFM_FLAG_FIRST | RFM_FLAG_LAST;
+			frame.marks = RFM_MARK_SEEN | RFM_MARK_TAKEN;
+			len = rfm_packet_encode(&frame, seed + 3);
 		} else {
 			len = rfm_frame_encode(&frame, seed + 3);
 		}
@@ -67,6 +73,18 @@ static void write_frames(void)
 #define NEWS_ANSWER	RFM_FRAME_ANSWER, 3, 0x00, 0x20, 1, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_DATA	RFM_FRAME_DATA, 3, 0x00, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_TRAIN	RFM_FRAME_TRAIN, 3, 0x00, 0, 1, 16, 0, 1, 2, 3, 4, 5, 9, 0
+/* Packets of 70 bytes: for this node, with room for it or without; for node 0; for all, marked. */
+#define NEWS_PACKET(first) \
+	RFM_FRAME_PACKET, 3, 0x00, 0x20, 1, 16, 0, (first), 2, 3, 4, 0xc1, 5, 0
+#define NEWS_FOR_OTHER	RFM_FRAME_PACKET, 3, 0x00, 0, 1, 16, 0, 2, 2, 3, 4, 1, 5, 0
+#define NEWS_FOR_ALL	RFM_FRAME_PACKET, 3, 0x00, 0x80, 1, 16, 0, 2, 2, 3, 4, 0x21, 5, 0
+/* The same number once more, in redundant mode. */
+#define SECOND_PACKET(first) \
+	RFM_FRAME_PACKET, 3, 0x20, 0x23, 1, 16, 0, (first), 2, 3, 4, 0, 5, 0
+#define FIRST_PACKET(first) \
+	RFM_FRAME_PACKET, 3, 0x00, 0x21, 1, 16, 0, (first), 2, 3, 4, 0, 5, 0
+/* An own one for node 4, FIRST and LAST. */
+#define PACKET(length)	STEP_PACKET, 4, 0x19, (length) & 0xff, (length) >> 8, 9
 #define NEWS_REDUNDANT	RFM_FRAME_DATA, 3, 0x00, 1, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define NAMESAKE	RFM_FRAME_DATA, 1, 0x01, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define DUPLICATE	RFM_FRAME_DUPLICATE, 1, 0x01, 0, 1, 0, 0, 3, 0
@@ -104,6 +122,34 @@ static const struct {
 	     STEP_OFFSET, 5, STEP_RX_FRAME, NEWS_QUERY, 0, STEP_QUERY, 0, 0, 7, 0xff, 0xf,
 	     STEP_FENCE, STEP_PULL, 9, STEP_RX_ECHO, 0, 0, STEP_RX_FRAME, NEWS_ANSWER, 0,
 	     STEP_PAUSED, 1, STEP_RX_FRAME, NEWS_QUERY, 0, STEP_PULL, 9, STEP_PAUSED, 0),
+	/* packets: for this node, for others, for all, refused, late, paused */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NEWS_PACKET(2), 0, STEP_RX_FRAME, NEWS_FOR_OTHER, 9,
+	     STEP_RX_FRAME, NEWS_FOR_ALL, 0, STEP_RX_FRAME, NEWS_PACKET(1), 0, STEP_RX_FRAME,
+	     RFM_FRAME_PACKET, 3, 0x20, 0x20, 1, 16, 0, 2, 2, 3, 4, 1, 5, 0, 0, STEP_PULL, 9,
+	     STEP_PAUSED, 1, STEP_RX_FRAME, NEWS_PACKET(2), 0, STEP_PULL, 9, STEP_PAUSED, 0),
+	/* own ones, each sent and home with another verdict; one lost, some left in the dark */
+	LIFE(0, 0x2a, STEP_JOIN, PACKET(70), PACKET(2048), PACKET(1), STEP_STORE, 3, 0, 0,
+	     STEP_PULL, 9, STEP_RX_ECHO, 3, 0x30, STEP_RX_ECHO, 2, 0x10, STEP_RX_ECHO, 1, 0,
+	     PACKET(64), STEP_PULL, 9, STEP_STORE, 3, 0, 0, STEP_PULL, 9,
+	     STEP_RX_ECHO, 0, 0, PACKET(9), STEP_RX_CLOSE),
+	/* more than may be on their way, and a wish; nothing comes home */
+	LIFE(FUZZ_UNPACKED, 0x2a, STEP_JOIN, PACKET(2048), PACKET(2048), PACKET(2048), PACKET(2048),
+	     PACKET(2048), PACKET(2048), STEP_ASK_PACKET, 0xff, 7, STEP_PULL, 99,
+	     STEP_RX_ECHO, 1, 0x30, STEP_ASK_PACKET, 9, 0, STEP_WAIT, 9, STEP_PULL, 99),
+	/* a small window, behind stores; a new life */
+	LIFE(FUZZ_UNPACKED, 0x16, STEP_JOIN, STEP_STORES, 2, PACKET(64), PACKET(64), PACKET(192),
+	     STEP_PULL, 2, STEP_ASK_PACKET, 1, 0, STEP_RX_ECHO, 0, 0, STEP_PULL, 9, STEP_REJOIN, 1,
+	     PACKET(64), STEP_PULL, 9, STEP_RX_ECHO, 0, 0x30),
+	/* redundant: both ways, in both orders of room */
+	LIFE(FUZZ_REDUNDANT, 0x2a, STEP_JOIN, STEP_RX_FRAME, FIRST_PACKET(2), 0, STEP_RX_FRAME,
+	     SECOND_PACKET(1), 0, STEP_RX_FRAME, FIRST_PACKET(1), 0, STEP_RX_FRAME, SECOND_PACKET(2),
+	     0, PACKET(64), PACKET(65), STEP_PULL, 19, STEP_RX_ECHO, 1, 0x30, STEP_RX_ECHO, 0, 0x10),
+	/* over shared memory, both ways; paced, in loopback */
+	LIFE(FUZZ_SHM, 0x2b, STEP_JOIN, PACKET(2048), PACKET(65), STEP_PULL, 99,
+	     STEP_SHM_TX_TAKE, 20, STEP_RX_ECHO, 1, 0x30, STEP_RX_ECHO, 0, 0x10, STEP_SHM_RX_TAKE, 99,
+	     STEP_SHM_RX_FRAME, NEWS_PACKET(2), STEP_SHM_RX_TAKE, 9, STEP_PULL, 99),
+	LIFE(FUZZ_PACED, 0xea, STEP_JOIN, STEP_RX_FRAME, NEWS_FOR_OTHER, 0, PACKET(64),
+	     STEP_TIME, 30, STEP_PULL, 9, STEP_OPTICS, 2, PACKET(64), STEP_PULL, 9),
 	/* redundant */
 	LIFE(FUZZ_REDUNDANT, 0x2a, STEP_JOIN, STEP_STORE, 3, 0, 0, STEP_PULL, 9, STEP_RX_ECHO, 0,
 	     0, STEP_RX_ECHO, 0, 0, STEP_RX_FRAME, NEWS_REDUNDANT, 0, STEP_RX_FRAME, NEWS_DATA, 0),
@@ -146,6 +192,9 @@ static const struct {
 			1, 2, 3, 4, 0
 #define HUB_PULL(port)	(0x9 | (port) << 4), 9
 
+#define HUB_PACKET(port)	(0xb | (port) << 4), RFM_FRAME_PACKET, (port) + 1, 0x00, 0x20, 1, \
+			16, 0, 1, 2, 3, 4, 0x22, 5, 0
+
 static const struct {
 	const uint8_t *data;
 	size_t size;
@@ -157,6 +206,61 @@ static const struct {
 	     HUB_FRAME(1)),
 	/* a reorder, a drop, and time */
 	LIFE(HUB_UP, 6, 4, 1, 0, 0, 0, 0, 0, 0, HUB_FRAME(0), HUB_FRAME(0), 8, 31, HUB_PULL(1)),
+	/* packets pass, and are corrupted, doubled and held back */
+	LIFE(HUB_UP, HUB_PACKET(0), HUB_PULL(1), HUB_PACKET(1), HUB_PULL(2)),
+	LIFE(HUB_UP, 6, 1, 4, 4, 3, 4, 4, 1, HUB_PACKET(0), HUB_PACKET(0), HUB_PULL(1),
+	     HUB_PACKET(0), HUB_PULL(1)),
+	LIFE(HUB_UP, 6, 4, 0, 4, 4, 0, 4, 4, 0, HUB_PACKET(0), HUB_PACKET(0), 8, 31, HUB_PULL(1)),
+};
+
+/* Operations at one node: see remote_fuzz.c. Node 0 and 1 of the others are there. */
+#define BOTH_THERE	ASK_HEAR, 0, 0, 0, ASK_HEAR, 1, 0, 0
+#define AT(place)	((place) & 0xff), 0x80 | (place) >> 8
+#define BEGIN(which, op, node, place, length) \
+	ASK_BEGIN, (which), (op) - 1, (node), AT(place), (length) & 0xff, (length) >> 8, 0
+#define WIDE		0x80	/* a word of 8 bytes */
+#define REQUEST(node, op, part, place, length) \
+	ASK_REQUEST, (node), (op), (part), 0, 0, AT(place), 0, (length) & 0xff, (length) >> 8
+#define SEND(part, at, length, total) \
+	ASK_REQUEST, 0, 6, (part), 0, 0, AT(at), 1, (length) & 0xff, (length) >> 8, 1, \
+	(total) & 0xff, (total) >> 8
+
+static const struct {
+	const uint8_t *data;
+	size_t size;
+} asks[] = {
+	/* read, write, change and send: each is served */
+	LIFE(0, BOTH_THERE, BEGIN(0, 1, 1, 16, 100), ASK_RUN, ASK_PULL, 9, ASK_SERVE, 0, 0, 0, ASK_RUN,
+	     BEGIN(0, 2, 2, 16, 100), ASK_RUN, ASK_PULL, 9, ASK_SERVE, 0, 0, ASK_RUN,
+	     BEGIN(0, 3, 1, 16, 9), BEGIN(1, 4, 2, 16, 9), ASK_RUN, ASK_PULL, 9, ASK_SERVE, 0, 0,
+	     ASK_SERVE, 1, 0, BEGIN(2, 6, 1, 0, 3000), ASK_RUN, ASK_PULL, 99, ASK_SERVE, 0, 0,
+	     ASK_SERVE, 1, 0, ASK_RUN),
+	/* no room, lost, no node, dark, another life, refused */
+	LIFE(0, BOTH_THERE, BEGIN(0, 4, 1, 16, 9), BEGIN(1, 1, 2, 16, 9), ASK_RUN, ASK_PULL, 9,
+	     ASK_ECHO, 0, 0x10, ASK_ECHO, 1, 0, ASK_TIME, 26, ASK_PULL, 9, ASK_SERVE, 0, 4, ASK_RUN,
+	     ASK_PULL, 9, ASK_SERVE, 0, 1, BEGIN(2, 1, 4, 0, 9), ASK_RUN, BEGIN(3, 2, 1, 0, 9),
+	     ASK_STATE, 4, ASK_RUN, ASK_STATE, 0),
+	/* a resync, in parts, under stores of this node and another */
+	LIFE(0, BOTH_THERE, ASK_STATE, 2, ASK_RESYNC, 1, ASK_RUN, ASK_PULL, 99, ASK_STORE, 32, 0, 7,
+	     ASK_UPDATE, 1, 64, 0, 9, ASK_SERVE, 2, 0, 0, ASK_SERVE, 1, 0, 50, ASK_RUN, ASK_PULL, 99,
+	     ASK_SERVE, 0, 0, 0, ASK_RUN, ASK_SERVE, 0, 0, 0, ASK_RUN, ASK_RESYNC_CANCEL, ASK_RESYNC, 0),
+	/* it is asked: each operation, once more, and its answers come home or not */
+	LIFE(0, BOTH_THERE, REQUEST(0, 1, 0, 16, 100), REQUEST(1, 2, 1, 0xc00, 100),
+	     REQUEST(0, 3 | WIDE, 2, 0x400, 0), REQUEST(1, 4 | WIDE, 3, 0x400, 0),
+	     REQUEST(1, 5, 4, 16, 100), ASK_RUN, ASK_PULL, 99, ASK_ECHO, 0, 0x30, ASK_ECHO, 1, 0x10,
+	     ASK_ECHO, 2, 0, ASK_REQUEST, 1, 4 | WIDE, 3, 2, 0, AT(0x400), 0, 0, 0,
+	     ASK_TIME, 28, ASK_PULL, 99, ASK_TIME, 30),
+	/* no room for what it changes; stands still; has begun another life */
+	LIFE(0, BOTH_THERE, ASK_STATE, 8, REQUEST(0, 4 | WIDE, 0, 0x400, 0), ASK_RUN, ASK_TIME, 31,
+	     ASK_STATE, 0, ASK_RUN, ASK_STATE, 1, REQUEST(0, 1, 0, 16, 9), ASK_STATE, 0x30,
+	     REQUEST(0, 1, 0, 16, 9), ASK_RUN, ASK_PULL, 9),
+	/* a message in two parts, in the other order; one that is not whole; parts over each other */
+	LIFE(0, BOTH_THERE, ASK_PORT, 7, SEND(0, 100, 100, 200), SEND(1, 0, 100, 200), ASK_RUN,
+	     ASK_PULL, 9, SEND(2, 0, 100, 200), SEND(3, 50, 100, 200), SEND(4, 0, 100, 200), ASK_TIME, 33),
+	/* answers that nobody waits for, of the wrong node and length */
+	LIFE(0, BOTH_THERE, ASK_ANSWER, 0, 0, 0, 1, 0, 9, 0, BEGIN(0, 1, 1, 16, 100), ASK_RUN, ASK_PULL, 9,
+	     ASK_ANSWER, 1, 0, 0, 0, 0, 100, 0, ASK_ANSWER, 0, 0, 0, 0, 0, 0xff, 1, ASK_ANSWER, 0, 0, 0,
+	     0, 200, 0, 0, ASK_NOISE, 0, 0xc2, 0, 40, 1, 2, 3, ASK_CANCEL, 0),
 };
 
 static void write_regions(void)
@@ -195,6 +299,8 @@ int main(int argc, char **argv)
 	write_regions();
 	for (unsigned int i = 0; i < sizeof(lives) / sizeof(lives[0]); i++)
 		write_seed("node", i, lives[i].data, lives[i].size);
+	for (unsigned int i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+		write_seed("remote", i, asks[i].data, asks[i].size);
 	for (unsigned int i = 0; i < sizeof(hubs) / sizeof(hubs[0]); i++)
 		write_seed("hub", i, hubs[i].data, hubs[i].size);
 	return 0;

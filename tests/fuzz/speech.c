@@ -88,10 +88,27 @@ static unsigned int put_train(struct input *in, struct rfm_frame *frame, uint8_t
 	return rfm_train_encode(frame, wire);
 }
 
+/* Its data begin as those of @frame, which its owner may go by. */
+static unsigned int put_packet(struct input *in, struct rfm_frame *frame, uint8_t *wire)
+{
+	unsigned int choice = fuzz_byte(in);
+
+	frame->count = 1 + choice % RFM_PACKET_PIECES;
+	frame->length = (frame->count - 1) * RFM_FRAME_DATA_MAX + 1 +
+			fuzz_byte(in) % RFM_FRAME_DATA_MAX;
+	frame->stream = frame->address;
+	frame->address = 0;
+	frame->flags |= choice >> 6 << 2;
+	frame->marks |= choice & 0x20 ? RFM_MARK_SEEN | RFM_MARK_TAKEN : 0;
+	memset(wire + RFM_FRAME_HEADER, 0x5a, frame->length);
+	memcpy(wire + RFM_FRAME_HEADER, frame->data, 4);
+	return rfm_packet_encode(frame, wire);
+}
+
 /* A frame that somebody may have meant: nearly valid in nearly every field. */
 unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *wire)
 {
-	static const uint8_t lengths[RFM_FRAME_TYPES] = { 1, 4, 4, 0, 8, 0, 8, 36, 1, 16, 24 };
+	static const uint8_t lengths[RFM_FRAME_TYPES] = { 1, 4, 4, 0, 8, 0, 8, 36, 1, 16, 24, 4 };
 	struct rfm_frame frame = { .type = fuzz_byte(in) % RFM_FRAME_TYPES };
 	unsigned int choice = fuzz_byte(in), damage, len;
 	const struct rfm_source *source;
@@ -124,7 +141,8 @@ unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *
 	if (frame.type == RFM_FRAME_MULTICAST)
 		frame.data[4 + FUZZ_ID / 8] = fuzz_byte(in);
 	len = frame.type == RFM_FRAME_TRAIN ? put_train(in, &frame, wire) :
-					      rfm_frame_encode(&frame, wire);
+	      frame.type == RFM_FRAME_PACKET ? put_packet(in, &frame, wire) :
+					       rfm_frame_encode(&frame, wire);
 	damage = fuzz_byte(in);
 	if (damage & 0x80)
 		wire[fuzz_word(in) % len] ^= damage;

@@ -28,7 +28,7 @@ void fuzz_message(uint8_t *wire, uint8_t kind, uint8_t value, uint8_t damage);
 /**
  * fuzz_frame() - a frame that somebody may have meant
  * @node: what it knows makes the interesting numbers
- * @wire: RFM_PACKET_MAX bytes
+ * @wire: RFM_UNIT_MAX bytes
  *
  * Nearly valid in nearly every field; sometimes a byte is wrong. Returns its
  * length as it was before that.

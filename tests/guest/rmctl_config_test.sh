@@ -188,8 +188,8 @@ check "nothing was changed without the right" has_lines "$out" '"led":false,.*"b
 
 run stats "$dev"
 check "rmctl stats" [ "$status" -eq 0 -a ! -s "$err" ]
-check "stats has 38 counters of the card and 7 of the driver" \
-	[ "$(grep -cE '^  [a-z_]+ +[0-9]' "$out")" -eq 45 ]
+check "stats has 47 counters of the card and 7 of the driver" \
+	[ "$(grep -cE '^  [a-z_]+ +[0-9]' "$out")" -eq 54 ]
 check "sizes and times of it are in units" has_lines "$out" '^  stores +[0-9]+$' \
 	'^  sent_bytes +[0-9.]+ (B|[KMG]iB)$' '^  filtered_rx +[0-9.]+ (B|[KMG]iB)$' \
 	'^  stall +[0-9.]+ [num]?s$' '^  turn +[0-9.]+ [num]?s$' '^  dma_bytes +[0-9.]+ (B|[KMG]iB)$'

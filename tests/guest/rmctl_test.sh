@@ -108,11 +108,11 @@ if [ "$features" -eq 0 ]; then
 	check "show -j lists no feature" [ -z "$extension" ]
 else
 	check "show names the features" has_lines "$out" \
-		"^  features +0xff \(subscribe, watch, writer, multicast, fence, counters, clock, query\)\$" \
+		"^  features +0x1ff \(subscribe, watch, writer, multicast, fence, counters, clock, query, remote\)\$" \
 		'^  clock domain +0x[0-9a-f]{8}$' '^  events dropped +[0-9]+$' \
 		'^  open +0 file\(s\), 0 watch\(es\), 0 listener\(s\)$'
 	check "show -j lists the features" [ "$extension" = \
-		'"subscribe","watch","writer","multicast","fence","counters","clock","query"' ]
+		'"subscribe","watch","writer","multicast","fence","counters","clock","query","remote"' ]
 fi
 
 # --- peek and poke ----------------------------------------------------------------------
@@ -397,7 +397,7 @@ else
 	check "rmctl map" [ "$status" -eq 0 -a ! -s "$err" ]
 	check "map has a heading, and a row for this node" has_lines "$out" \
 		"^$dev: [0-9]+ node\(s\), epoch [0-9]+, (once round the ring: |the ring is open\$)" \
-		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED +NOTE$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +- +-\$"
+		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED +NOTE$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +- +(-|incomplete: .+)\$"
 	good "\{\"device\":\"$dev\",\"count\":[0-9]+,.*\"members\":\[.+\]\}" -j map "$dev"
 	if [ "$ring" = closed ]; then
 		good "$dev: everything is at every node, after [0-9]+\.[0-9]{3} us" fence "$dev" -t 20

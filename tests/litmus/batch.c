@@ -12,7 +12,8 @@
 #define SPINS		200		/* a reader's looks before it gives the CPU away */
 #define YIELDS		200		/* and how often it does that before it goes on */
 #define WAITS		20		/* for an interrupt, a millisecond each */
-#define FOLLOW_SLEEP	16		/* how much rarer a reader waits if that means sleep */
+#define PACKET_TURNS	200		/* for a packet, give_way() each */
+#define FOLLOW_SLEEP	16		/* how much rarer a reader waits if that takes long */
 #define ASK_EACH	8
 #define PUBLISH		4		/* instances between two marks of the cursor */
 #define GONE		UINT32_MAX	/* a cursor that has arrived */
@@ -73,11 +74,6 @@ static void store_word(const struct role *role, char word, uint32_t instance)
 		complain(role->member, "a store failed: %s", strerror(errno));
 }
 
-static uint32_t tag_of(const struct plan *plan, uint32_t instance)
-{
-	return plan->number * INSTANCES | instance;
-}
-
 static void send_tag(const struct role *role, uint32_t instance)
 {
 	if (rfmring_interrupt(role->member->ring, RFMRING_NODE_ALL, 1, tag_of(role->plan, instance)))
@@ -105,22 +101,79 @@ static void take_interrupts(const struct role *role, int timeout_ms)
 	}
 }
 
-static bool has_come(const struct role *role, uint32_t instance)
+/* The same of packets. */
+static void take_packets(const struct role *role)
+{
+	uint32_t tag, instance;
+
+	while (take_packet(role->member, &tag)) {
+		instance = tag % INSTANCES;
+		if (tag != tag_of(role->plan, instance)) {
+			complain(role->member, "batch %u: a packet of another: %#x", role->plan->number, tag);
+			continue;
+		}
+		if (role->member->came[instance] == role->plan->number)
+			complain(role->member, "batch %u: packet %u came twice", role->plan->number, instance);
+		role->member->came[instance] = role->plan->number;
+		if (!is_current(role, load_word(role, 'x', instance)))
+			complain(role->member, "batch %u, instance %u: packet before its data",
+				 role->plan->number, instance);
+	}
+}
+
+static bool has_come(const struct role *role, uint32_t instance, bool packet)
 {
 	const uint32_t *came = &role->member->came[instance];
 
 	/* Asking in vain costs as much as many loads; nobody must ask each time. */
-	if (*came != role->plan->number && role->member->asked++ % ASK_EACH == 0)
+	if (*came == role->plan->number || role->member->asked++ % ASK_EACH)
+		return *came == role->plan->number;
+	if (packet)
+		take_packets(role);
+	else
 		take_interrupts(role, 0);
 	return *came == role->plan->number;
 }
 
+/* Has the role done this one, the @done-th? */
+static bool has_passed(const struct role *role, int number, uint32_t done)
+{
+	return atomic_load_explicit(&role->member->shared->cursors[number].at,
+				    memory_order_acquire) > done;
+}
+
+/* Once it has passed the instance: has that role sent its packet? */
+static bool was_sent(const struct role *role, int sender, uint32_t instance)
+{
+	return strchr(role->shape->code[sender], 'P') ||
+	       role->member->shared->loads[sender][instance][0];
+}
+
+/* Asks each time: a packet takes so long that asking is cheap. */
+static void await_packet(const struct role *role, uint32_t done, uint32_t instance)
+{
+	const uint32_t *came = &role->member->came[instance];
+	int sender = role->number - 1;
+	unsigned int turns = 0;
+
+	for (take_packets(role); *came != role->plan->number && turns < PACKET_TURNS;
+	     take_packets(role)) {
+		if (has_passed(role, sender, done) && !was_sent(role, sender, instance))
+			return;
+		give_way(&turns);
+	}
+}
+
 /* Waits, but not for ever, until the first operation, a load, would give 1. */
-static void follow(const struct role *role, uint32_t instance)
+static void follow(const struct role *role, uint32_t done, uint32_t instance)
 {
 	if (role->code[0] == 'J') {
-		for (int i = 0; i < WAITS && !has_come(role, instance); i++)
+		for (int i = 0; i < WAITS && !has_come(role, instance, false); i++)
 			take_interrupts(role, 1);
+		return;
+	}
+	if (role->code[0] == 'Q') {
+		await_packet(role, done, instance);
 		return;
 	}
 	for (int i = 0; i < SPINS + YIELDS; i++) {
@@ -166,7 +219,7 @@ static void keep_together(const struct role *role, uint32_t done)
 	unsigned int turns = 0;
 
 	atomic_store_explicit(&role->member->shared->cursors[role->number].at, done,
-			      memory_order_relaxed);
+			      memory_order_release);
 	while (done - slowest(role) > role->plan->leash && done > slowest(role))
 		if (++turns % 64)
 			sched_yield();
@@ -196,7 +249,21 @@ static void run_instance(const struct role *role, uint32_t instance)
 			send_tag(role, instance);
 			break;
 		case 'J':
-			*load++ = last = has_come(role, instance);
+		case 'Q':
+			*load++ = last = has_come(role, instance, *c == 'Q');
+			break;
+		case 'D':
+			if (!last)
+				break;
+			/* fall through */
+		case 'P':
+			send_packet(role->member, role->plan, role->number, instance);
+			break;
+		case 'L':
+			await_lock(role->member, instance);
+			break;
+		case 'U':
+			begin_unlock(role->member, instance);
 			break;
 		case 'F':
 			c++;		/* when all has settled */
@@ -210,37 +277,58 @@ static bool stores(const char *code)
 	return strpbrk(code, "WCI");
 }
 
-/* Is it time for a reader to wait? Waiting for an interrupt puts it to sleep: not so often. */
+/* Is it time for a reader to wait? For an interrupt, which is no load: not so often. */
 static bool should_follow(const struct role *role, uint32_t done)
 {
 	uint32_t follow = role->plan->follow;
 
 	if (role->code[0] == 'J')
 		follow *= FOLLOW_SLEEP;
-	return follow && done % follow == 0 && strchr("RJ", role->code[0]);
+	return follow && done % follow == 0 && strchr("RJQ", role->code[0]);
+}
+
+static uint32_t instance_at(const struct role *role, uint32_t done)
+{
+	return done * role->plan->step % role->instances;
+}
+
+/* Locks are asked for some instances ahead: as both roles go the same way, none waits for ever. */
+static void ask_ahead(const struct role *role, uint32_t done, uint32_t *asked)
+{
+	for (; *asked < role->instances && *asked < done + role->plan->window; ++*asked)
+		begin_lock(role->member, role->plan, role->number, instance_at(role, *asked));
+}
+
+static void wait_home(const struct role *role)
+{
+	struct rfmring_fence fence;
+
+	if (rfmring_fence(role->member->ring, &fence, FENCE_MS))
+		complain(role->member, "batch %u: fence: %s", role->plan->number, strerror(errno));
 }
 
 static void run_role(const struct role *role)
 {
 	const struct plan *plan = role->plan;
-	struct rfmring_fence fence;
+	uint32_t asked = 0;
 
 	for (uint32_t done = 0; done < role->instances; done++) {
-		uint32_t instance = done * plan->step % role->instances;
+		uint32_t instance = instance_at(role, done);
 
 		if (done % PUBLISH == 0)
 			keep_together(role, done);
 		if (plan->pause && done % plan->pause == 0)
 			idle(role->member);
 		if (should_follow(role, done))
-			follow(role, instance);
+			follow(role, done, instance);
+		if (role->code[0] == 'L')
+			ask_ahead(role, done, &asked);
 		run_instance(role, instance);
 	}
 	atomic_store(&role->member->shared->cursors[role->number].at, GONE);
-	if (!stores(role->code))
-		return;
-	if (rfmring_fence(role->member->ring, &fence, FENCE_MS))
-		complain(role->member, "batch %u: fence: %s", plan->number, strerror(errno));
+	drain(role->member);
+	if (stores(role->code))
+		wait_home(role);
 }
 
 /* Home means stored: every word that a role has stored for sure is here. */
@@ -262,6 +350,35 @@ static void look_for_interrupts(const struct role *role)
 				 role->plan->number, instance);
 }
 
+/* And every packet to who should have it, and none that nobody has sent. */
+static void look_for_packets(const struct role *role)
+{
+	take_packets(role);
+	for (uint32_t instance = 0; instance < role->instances; instance++) {
+		bool came = role->member->came[instance] == role->plan->number;
+
+		if (came != was_sent(role, role->number - 1, instance))
+			complain(role->member, "batch %u: packet %u has %s", role->plan->number, instance,
+				 came ? "come of nobody" : "not come");
+	}
+}
+
+/* Every lock is free everywhere, and what who had it last has stored is what all have. */
+static void look_at_locks(const struct role *role)
+{
+	for (uint32_t instance = 0; instance < role->instances; instance++) {
+		uint32_t last = role->member->shared->loads[1][instance][0];
+
+		if (!is_free(role->member, role->plan, instance))
+			complain(role->member, "batch %u, instance %u: the lock is not free",
+				 role->plan->number, instance);
+		for (char word = 'x'; word <= 'y'; word++)
+			if ((load_word(role, word, instance) & 3) != last)
+				complain(role->member, "batch %u, instance %u: %c is not of who had the lock last",
+					 role->plan->number, instance, word);
+	}
+}
+
 /* The loads that belong to the end. */
 static void look_last(const struct role *role)
 {
@@ -270,6 +387,25 @@ static void look_last(const struct role *role)
 	for (uint32_t instance = 0; word && instance < role->instances; instance++)
 		role->member->shared->loads[role->number][instance][0] =
 			(load_word(role, word[1], instance) & 3) + 1;
+}
+
+/* All has settled. */
+static void look(const struct role *role, int mine)
+{
+	const struct shape *shape = role->shape;
+
+	for (int i = 0; i < roles_of(shape); i++)
+		for (const char *c = shape->code[i]; *c; c++)
+			if (*c == 'W')
+				look_round(role, c[1]);
+			else if (*c == 'I' && mine != i)
+				look_for_interrupts(role);
+			else if (strchr("PD", *c) && mine == i + 1)
+				look_for_packets(role);
+	if (shape_does(shape, "L"))
+		look_at_locks(role);
+	if (mine >= 0)
+		look_last(role);
 }
 
 void run_batch(struct member *member, const struct shape *shape, const struct plan *plan)
@@ -291,14 +427,12 @@ void run_batch(struct member *member, const struct shape *shape, const struct pl
 		role.code = shape->code[mine];
 		run_role(&role);
 	}
+	if (is_addressed(shape)) {	/* answers come of nodes without a role, too */
+		meet(member);
+		wait_home(&role);
+	}
 	meet(member);
-	for (int i = 0; i < roles; i++)
-		for (const char *c = shape->code[i]; *c; c++)
-			if (*c == 'W')
-				look_round(&role, c[1]);
-			else if (*c == 'I' && mine != i)
-				look_for_interrupts(&role);
-	if (mine >= 0)
-		look_last(&role);
+	if (!atomic_load(&member->shared->broken))
+		look(&role, mine);
 	meet(member);
 }

@@ -6,15 +6,22 @@
 #include "litmus.h"
 
 const struct shape shapes[] = {
-	{ "MP", { "WxWy", "RyRx" }, "10", "11" },
-	{ "MP+I", { "WxI", "JRx" }, "10", "11" },
-	{ "CoRR", { "Wx", "RxRx" }, "10", "11" },
-	{ "WRC", { "Wx", "RxCy", "RyRx" }, "110", "111" },
-	{ "ISA2", { "WxWy", "RyCz", "RzRx" }, "110", "111" },
-	{ "SB", { "WxRy", "WyRx" }, NULL, "00" },
+	{ "MP", { "WxWy", "RyRx" }, "10", "11", NULL },
+	{ "MP+I", { "WxI", "JRx" }, "10", "11", NULL },
+	{ "CoRR", { "Wx", "RxRx" }, "10", "11", NULL },
+	{ "WRC", { "Wx", "RxCy", "RyRx" }, "110", "111", NULL },
+	{ "ISA2", { "WxWy", "RyCz", "RzRx" }, "110", "111", NULL },
+	{ "SB", { "WxRy", "WyRx" }, NULL, "00", NULL },
 	/* Each keeps its own: then each store would have come before the other. */
-	{ "2W", { "WxFx", "WxFx" }, "12", "21" },
-	{ "IRIW", { "Wx", "RxRy", "Wy", "RyRx" }, NULL, "1010" },
+	{ "2W", { "WxFx", "WxFx" }, "12", "21", NULL },
+	{ "MP+P", { "WxP", "QRx" }, "10", "11", NULL },
+	{ "WRC+P", { "Wx", "RxD", "QRx" }, "110", "111", NULL },
+	/*
+	 * Who has the lock second finds all that the first has stored under it;
+	 * nobody has it beside him.
+	 */
+	{ "LOCK", { "LRxRyWyWxU", "LRxRyWyWxU" }, "0000", "0011", "0011 1100" },
+	{ "IRIW", { "Wx", "RxRy", "Wy", "RyRx" }, NULL, "1010", NULL },
 	{ NULL }
 };
 
@@ -46,12 +53,23 @@ int words_of(const struct shape *shape)
 	return words;
 }
 
-uint32_t instances_of(const struct shape *shape)
+bool shape_does(const struct shape *shape, const char *letters)
 {
 	for (int role = 0; role < roles_of(shape); role++)
-		if (strchr(shape->code[role], 'I'))
-			return RFMRING_INTERRUPTS;
-	return INSTANCES;
+		if (strpbrk(shape->code[role], letters))
+			return true;
+	return false;
+}
+
+bool is_addressed(const struct shape *shape)
+{
+	return shape_does(shape, "PDL");
+}
+
+uint32_t instances_of(const struct shape *shape)
+{
+	return is_addressed(shape) ? ADDRESSED :
+	       shape_does(shape, "I") ? RFMRING_INTERRUPTS : INSTANCES;
 }
 
 /* splitmix64 */
@@ -86,6 +104,7 @@ struct plan make_plan(const struct shape *shape, int nodes, uint64_t seed, uint3
 	static const uint32_t leashes[] = { 4, 32, 128, 256, 1024, INSTANCES, INSTANCES, INSTANCES };
 	static const uint32_t rarities[] = { 0, 1, 7, 64 };
 	static const uint32_t pauses[] = { 0, 0, 16, 128, 1024, INSTANCES };
+	static const uint32_t windows[] = { 1, 2, 8, 32 };
 	uint64_t random = seed ^ (uint64_t)number << 32;
 	struct plan plan = { .number = number };
 
@@ -97,6 +116,8 @@ struct plan make_plan(const struct shape *shape, int nodes, uint64_t seed, uint3
 	plan.leash = leashes[next_random(&random) % 8];
 	plan.follow = rarities[next_random(&random) % 4];
 	plan.pause = pauses[next_random(&random) % 6];
+	plan.window = windows[next_random(&random) % 4];
+	plan.node[HOME] = next_random(&random) % nodes;
 	return plan;
 }
 
@@ -125,14 +146,15 @@ uint32_t word_offset(const struct plan *plan, int words, int word, uint32_t inst
 const char *describe(const struct plan *plan, int roles)
 {
 	static const char *const layouts[] = { "side by side", "backwards", "in columns", "apart" };
-	static char text[160];
+	static char text[200];
 	int length = 0;
 
 	for (int role = 0; role < roles; role++)
 		length += snprintf(text + length, sizeof(text) - length, "%c on node %d, ",
 				   'A' + role, plan->node[role]);
 	snprintf(text + length, sizeof(text) - length,
-		 "%d-byte words %s, leash %u, follow %u, pause %u", plan->width,
-		 layouts[plan->layout], plan->leash, plan->follow, plan->pause);
+		 "%d-byte words %s, leash %u, follow %u, pause %u, window %u, home %u", plan->width,
+		 layouts[plan->layout], plan->leash, plan->follow, plan->pause, plan->window,
+		 plan->node[HOME]);
 	return text;
 }

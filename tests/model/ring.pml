@@ -30,6 +30,19 @@
 #define MUTE		0	/* nodes that store nothing: a bit for each */
 #endif
 #define STORES_OF(i)	(MUTE >> i & 1 -> 0 : STORES)
+#ifndef PACKETS
+#define PACKETS		0	/* of each node that sends some, in each of its lives */
+#endif
+#ifndef SENDERS
+#define SENDERS		7	/* nodes that do: a bit for each */
+#endif
+#define PACKETS_OF(i)	(SENDERS >> i & 1 -> PACKETS : 0)
+#ifndef TO
+#define TO		1	/* for the node so far downstream */
+#endif
+#ifndef ROOM
+#define ROOM		1	/* packets that a node has room for; of requests, answers that it owes */
+#endif
 #ifndef WINDOW
 #define WINDOW		1
 #endif
@@ -71,6 +84,7 @@
 #ifndef ROGUES
 #define ROGUES		0	/* frames of nobody */
 #endif
+#define FAULTS		(DROPS || DOUBLES || SWAPS || CUTS || DEATHS)
 #ifndef MORTAL
 #define MORTAL		1	/* which nodes may die: a bit for each */
 #endif
@@ -84,20 +98,42 @@
 
 /* --- a frame -------------------------------------------------------------- */
 
-/* who: source, life of the source, kind. path: hops and marks. */
+/* who: source, life of the source, kind. path: hops and marks; of a packet also whom it is for. */
 #define WHO(src, life, kind)	((src) | (life) << 3 | (kind) << 6)
 #define SOURCE(who)		((who) & 7)
 #define LIFE(who)		((who) >> 3 & 7)
-#define IS_UPDATE(who)		(((who) & 64) == 0)
+#define IS_NUMBERED(who)	(((who) & 64) == 0)
 #define PATH(hops, marks)	((hops) | (marks) << 5)
 #define HOPS(path)		((path) & 31)
-#define MARKS(path)		((path) >> 5)
-#define UPDATE	0
+#define MARKS(path)		((path) >> 5 & 31)
+#define NUMBERED	0
 #define NOTICE	1
 #define UNSTORED	4		/* a mark: a node passed it on and will never store it */
+#define SEEN		8		/* of a packet: by whom it is for */
+#define TAKEN		16		/* and had room for it */
+
+/* A packet: whom it is for, and whether it is an answer; 0: it is none. */
+#define FOR(to, answer)		((to) + 1 | (answer) << 2)
+#if PACKETS
+#define PATH_TYPE	short
+#define FOR_OF(path)		((path) >> 10)
+#define ADDRESS(packet)		((packet) << 10)
+#else
+#define PATH_TYPE	byte
+#define FOR_OF(path)		0
+#define ADDRESS(packet)		0
+#endif
+#define IS_PACKET(path)		(FOR_OF(path) != 0)
+#define IS_FOR(path, i)		((FOR_OF(path) & 3) == (i) + 1)
+#define IS_ANSWER(path)		(FOR_OF(path) >> 2)
 
 /* who, number, path, and what its originator had seen of the others: seen_by() */
-#define FRAME	byte, byte, byte, byte
+#define FRAME	byte, byte, PATH_TYPE, byte
+
+/* What waits in the insertion queue: drops before it; what its node had seen, and FOR(). */
+#define RECORD	byte, PATH_TYPE
+#define FOR_IN(record)		((record) >> 8)
+#define SEEN_IN(record)		((record) & 255)
 
 /* --- a node, and what is known of it -------------------------------------- */
 
@@ -108,6 +144,9 @@ typedef Source {
 	byte first;			/* ghost: numbers sent before they met */
 	byte got;			/* ghost: a bit for each number stored */
 	byte missed;
+#if PACKETS && COPIES == 2
+	byte verdict;			/* marks that its last packet for this node got */
+#endif
 }
 
 typedef Node {
@@ -119,6 +158,13 @@ typedef Node {
 	byte dropped;			/* by the producer, not numbered yet */
 	bool open;
 	bool lit, down;
+#if PACKETS
+	byte packets;			/* still to be sent */
+	byte given, ended;
+	byte under_way;			/* numbered and not ended: a bit for each number */
+	byte answering;			/* and which of them are answers */
+	byte used;			/* of its ROOM */
+#endif
 	Source from[SOURCES];
 }
 
@@ -127,11 +173,27 @@ byte lives[NODES];			/* ghost: last life begun */
 byte next[NODES];
 bool fibre[NODES];			/* from the node to the next one */
 
-chan insert[NODES] = [INSERT] of { byte, byte };	/* drops before it, seen */
+chan insert[NODES] = [INSERT] of { RECORD };
 chan fifo[NODES] = [FIFO] of { FRAME };
 chan link[NODES] = [LINK] of { FRAME };
+#ifdef HANDED_OVER_AHEAD
+#define UNFINISHED	2
+#else
+#define UNFINISHED	1
+#endif
 #ifdef CAUSAL
-chan taken[NODES] = [1] of { FRAME };			/* passed on, not stored yet */
+chan taken[NODES] = [UNFINISHED] of { FRAME };		/* passed on, not stored yet */
+#endif
+#if PACKETS
+chan owed[NODES] = [ROOM + 1] of { byte };			/* to whom a node owes an answer */
+
+/* Ghosts: of each source a bit for each number of each of its lives. */
+#define NUMBER(life, seq)	(1 << 8 * ((life) - 1) + (seq))
+int handed[NODES];			/* packets that were handed over */
+int denied[NODES];			/* packets of which it was said that they were not */
+#if !FAULTS
+byte left[NODES];			/* numbers that entered the FIFO */
+#endif
 #endif
 
 byte beats = BEATS, cuts = CUTS, deaths = DEATHS, drops = DROPS, doubles = DOUBLES;
@@ -143,7 +205,11 @@ bool quiet;				/* sources unheard for long: any life is welcome */
 #define quiet	false
 #endif
 bool overrun;				/* ghost: a FIFO was full */
-byte w, s, p, d, k, q;			/* of a step; 0 between steps */
+PATH_TYPE p;
+byte w, s, d, k, q;			/* of a step; 0 between steps */
+#if PACKETS
+byte n, v;				/* the same: a number, a verdict */
+#endif
 
 #define can_originate(i)	(node[i].lit && node[i].down)
 #define in_flight(i)		(node[i].seq - node[i].home_seq)
@@ -165,6 +231,18 @@ byte w, s, p, d, k, q;			/* of a step; 0 between steps */
 #define seen_by(i)	0
 #endif
 
+/* What comes in: of a life that counts? After which number? */
+#define src	node[i].from[SOURCE(w)]
+#ifdef LIVES_IGNORED
+#define welcome(i)	true
+#else
+#define welcome(i)	(LIFE(w) == src.life || !src.life || quiet || (LIFE(w) > src.life && s))
+#endif
+#define last_of(i)	(LIFE(w) == src.life -> src.seq : \
+			 (LIFE(w) == src.other_life -> src.other_seq : s - IS_NUMBERED(w)))
+
+#include "packet.pml"
+
 /* --- sending -------------------------------------------------------------- */
 
 /* rfm_insert_dropped(): what the producer dropped takes its numbers. */
@@ -183,7 +261,8 @@ inline drop_waiting(i)
 	:: nempty(insert[i]) ->
 		insert[i]?d, p;
 		number_drops(i, d);
-		node[i].seq++
+		node[i].seq++;
+		drop_packet(i, p)
 	:: empty(insert[i]) -> break
 	od;
 	number_drops(i, node[i].dropped);
@@ -192,6 +271,7 @@ inline drop_waiting(i)
 
 inline give_up_own(i)
 {
+	end_packets(i, 7, IS_LOST);
 	drop_waiting(i);
 	node[i].open = true
 }
@@ -290,10 +370,12 @@ inline launch(i)
 	number_drops(i, d);
 	node[i].seq++;
 	node[i].own_queued = node[i].own_queued + COPIES;
-	fifo[i]!WHO(i, node[i].life, UPDATE), node[i].seq, PATH(1, 0), p;
+	number_packet(i, p);
+	fifo[i]!WHO(i, node[i].life, NUMBERED), node[i].seq, PATH(1, 0) | ADDRESS(FOR_IN(p)), SEEN_IN(p);
 #if COPIES == 2
-	fifo[i]!WHO(i, node[i].life, UPDATE), node[i].seq, PATH(1, 0), p;
+	fifo[i]!WHO(i, node[i].life, NUMBERED), node[i].seq, PATH(1, 0) | ADDRESS(FOR_IN(p)), SEEN_IN(p);
 #endif
+	overtake(i, ADDRESS(FOR_IN(p)));
 	p = 0
 }
 
@@ -302,7 +384,7 @@ inline pull(i)
 {
 	fifo[i]?w, s, p, d;
 	if
-	:: SOURCE(w) == i && LIFE(w) == node[i].life && IS_UPDATE(w) -> node[i].own_queued--
+	:: SOURCE(w) == i && LIFE(w) == node[i].life && IS_NUMBERED(w) -> node[i].own_queued--
 	:: else
 	fi;
 	link[i]!w, s, p, d;
@@ -334,10 +416,11 @@ inline stored_by_all(i)
 inline receive_own(i)
 {
 	assert(s <= node[i].seq);
+	end_by_what_is_home(i);
 	node[i].open = false;
 	if
 	:: s > node[i].home_seq ->
-		q = IS_UPDATE(w) && !(MARKS(p) & UNSTORED);
+		q = IS_NUMBERED(w) && !(MARKS(p) & UNSTORED);
 		if
 		:: q -> stored_by_all(i)
 		:: else
@@ -358,16 +441,15 @@ inline forward(i)
 	if
 	:: node[i].down && room(i) ->
 #ifdef NO_HOP_LIMIT
-		fifo[i]!w, s, p | PATH(0, MASTERS(i)), d
+		fifo[i]!w, s, p | PATH(0, MASTERS(i)), d;
 #else
-		fifo[i]!w, s, (p + 1) | PATH(0, MASTERS(i)), d
+		fifo[i]!w, s, (p + 1) | PATH(0, MASTERS(i)), d;
 #endif
+		overtake(i, p)
 	:: node[i].down && !room(i) -> overrun = true
 	:: !node[i].down
 	fi
 }
-
-#define src	node[i].from[SOURCE(w)]
 
 /* Is it of the life of its source that counts? Makes it so if it should be. */
 inline of_current_life(i)
@@ -379,7 +461,7 @@ inline of_current_life(i)
 		if
 		:: LIFE(w) != src.other_life ->
 			src.other_life = LIFE(w);
-			src.other_seq = s - IS_UPDATE(w)
+			src.other_seq = s - IS_NUMBERED(w)
 		:: else
 		fi;
 		if
@@ -396,18 +478,11 @@ inline of_current_life(i)
 }
 
 /* Will apply() not store it? Said before it is passed on. */
-#ifdef LIVES_IGNORED
-#define welcome(i)	true
-#else
-#define welcome(i)	(LIFE(w) == src.life || !src.life || quiet || (LIFE(w) > src.life && s))
-#endif
-#define last_of(i)	(LIFE(w) == src.life -> src.seq : \
-			 (LIFE(w) == src.other_life -> src.other_seq : s - IS_UPDATE(w)))
 #ifdef UNMARKED
 #define refused(i)	false
 #else
 /* A second copy of what was stored is not refused. */
-#define refused(i)	(IS_UPDATE(w) && SOURCE(w) != i && \
+#define refused(i)	(IS_NUMBERED(w) && SOURCE(w) != i && \
 			 !(welcome(i) && s + (COPIES == 2) > last_of(i)))
 #endif
 
@@ -418,15 +493,16 @@ inline apply(i)
 	if
 	:: q && s > src.seq ->
 #ifndef MISSED_UNCOUNTED
-		src.missed = src.missed + s - src.seq - IS_UPDATE(w);
+		src.missed = src.missed + s - src.seq - IS_NUMBERED(w);
 #endif
 		src.seq = s;
 		if
-		:: IS_UPDATE(w) ->
+		:: IS_NUMBERED(w) ->
 			assert(LIFE(w) >= src.newest);
 			src.newest = LIFE(w);
 			assert(!(src.got & 1 << s));
 			src.got = src.got | 1 << s;
+			hand_over_if_taken(i);
 #ifdef CAUSAL
 			k = (SOURCE(w) + 1) % NODES;
 			assert(k == i || node[i].from[k].seq >= (d & 15));
@@ -453,9 +529,15 @@ inline receive(i)
 			:: refused(i) -> p = p | PATH(0, UNSTORED)
 			:: else
 			fi;
+#ifndef JUDGED_AFTER
+			judge(i);
+#endif
 #ifdef CAUSAL
 #ifndef STORE_BEFORE_FORWARD
 			forward(i);
+#ifdef HANDED_OVER_AHEAD
+			hand_over_if_taken(i);
+#endif
 			taken[i]!w, s, p, d
 #else
 			apply(i);
@@ -463,6 +545,9 @@ inline receive(i)
 #endif
 #else
 			forward(i);
+#ifdef JUDGED_AFTER
+			judge(i);
+#endif
 			if
 			:: SOURCE(w) != i -> apply(i)
 			:: else
@@ -470,20 +555,25 @@ inline receive(i)
 #endif
 		fi
 	fi;
-	w = 0; s = 0; p = 0; d = 0; q = 0
+	w = 0; s = 0; p = 0; d = 0; q = 0;
+	verdict_is(0)
 }
 
 #ifdef CAUSAL
-#define busy(i)	(len(taken[i]) > 0)
+#define busy(i)	(len(taken[i]) == UNFINISHED)
 inline finish(i)
 {
 	taken[i]?w, s, p, d;
+#ifndef HANDED_OVER_AHEAD
+	verdict_is(IS_FOR(p, i) * MARKS(p));
+#endif
 #ifndef STORE_BEFORE_FORWARD
 	apply(i);
 #else
 	forward(i);
 #endif
-	w = 0; s = 0; p = 0; d = 0; q = 0
+	w = 0; s = 0; p = 0; d = 0; q = 0;
+	verdict_is(0)
 }
 #else
 #define busy(i)	false
@@ -492,6 +582,8 @@ inline finish(i)
 #ifdef FORWARD_WAITS
 /* What the ring must not do: take nothing while there is no room to pass it on. */
 #define may_take(i)	room(i)
+#elif defined(TAKING_WAITS)
+#define may_take(i)	(node[i].used <= ROOM)
 #else
 #define may_take(i)	true
 #endif
@@ -510,6 +602,7 @@ inline begin_life(i)
 	lives[i]++;
 	node[i].life = life_of(lives[i]);
 	node[i].stores = STORES_OF(i);
+	begin_packets(i);
 	node[i].open = true
 }
 
@@ -517,12 +610,14 @@ inline forget_source(i, x)
 {
 	node[i].from[x].life = 0; node[i].from[x].seq = 0; node[i].from[x].first = 0;
 	node[i].from[x].other_life = 0; node[i].from[x].other_seq = 0;
-	node[i].from[x].got = 0; node[i].from[x].missed = 0; node[i].from[x].newest = 0
+	node[i].from[x].got = 0; node[i].from[x].missed = 0; node[i].from[x].newest = 0;
+	forget_verdict(i, x)
 }
 
 inline end_life(i)
 {
 	give_up_waiting(i);
+	forget_packets(i);
 	node[i].life = 0; node[i].seq = 0; node[i].home_seq = 0;
 	node[i].home = 0; node[i].lost = 0; node[i].stores = 0; node[i].dropped = 0;
 	node[i].open = false; node[i].lit = false; node[i].down = false;
@@ -599,6 +694,9 @@ inline nothing_waits()
 	:: k < NODES ->
 		assert(empty(fifo[k]) && empty(link[k]) && empty(insert[k]));
 		assert(!busy(k) && !node[k].stores);
+#if PACKETS
+		assert(!node[k].packets && empty(owed[k]));
+#endif
 		k++
 	:: k == NODES -> break
 	od;
@@ -645,6 +743,11 @@ inline receiver_balances()
 	p = 0; d = 0
 }
 
+#if PACKETS
+#define packets_of(k)	node[k].given
+#else
+#define packets_of(k)	0
+#endif
 inline books_balance()
 {
 	ring_is_whole();
@@ -654,9 +757,12 @@ inline books_balance()
 	k = 0;
 	do
 	:: k < NODES ->
+#if PACKETS
+		assert(node[k].given == node[k].ended && !node[k].under_way && !node[k].used);
+#endif
 		if
 		:: q && node[k].life ->
-			assert(node[k].seq == STORES_OF(k));
+			assert(node[k].seq == STORES_OF(k) + packets_of(k));
 			assert(node[k].home + node[k].lost == node[k].seq);
 #ifdef LOSES_NOTHING
 			assert(!node[k].lost)
@@ -699,7 +805,7 @@ inline books_balance()
 	:: d_step { node[i].down && fibre[i] && !busy(i) && nfull(link[i]) && \
 		nempty(fifo[i]) -> pull(i) } \
 	:: d_step { beats && can_originate(i) -> beats--; send_notice(i) } \
-	EXPIRY(i) FINISH(i)
+	EXPIRY(i) FINISH(i) PACKET_STEPS(i)
 
 #ifdef RACE
 /* A store that looked before the signal went, and comes in after. */
@@ -733,7 +839,7 @@ inline books_balance()
 	:: d_step { swaps && len(link[i]) == LINK -> \
 		swaps--; link[i]?w, s, p, d; link[i]!w, s, p, d; w = 0; s = 0; p = 0; d = 0 } \
 	:: d_step { rogues && nfull(link[i]) -> \
-		rogues--; link[i]!WHO(NOBODY, 1, UPDATE), 1, PATH(1, 0), 0 }
+		rogues--; link[i]!WHO(NOBODY, 1, NUMBERED), 1, PATH(1, 0), 0 }
 #else
 #define LINK_FAULTS(i)
 #endif

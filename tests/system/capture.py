@@ -22,11 +22,13 @@ HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4
  SECOND) = range(5, 16)
 CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(16, 26)
 CAR_1, CAR_2, BROKEN_TRAIN = range(26, 29)      # of one train; of another that is damaged
+TAKEN, NO_ROOM, FOR_ALL, NOT_SEEN, BROKEN_PACKET, PIECES = range(29, 35)
+ALL = PIECES
 
-SIGNED = {"rfm.version": "5", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
+SIGNED = {"rfm.version": "6", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
           "rfm.clock_domain": "0x11223344", "rfm.seq": "6426", "rfm.time": "2387509390608836392",
           "rfm.check.status": "1", "rfm.hop_check.status": "1"}
-SOUND_LINK = {"rfm.version": "5", "rfm.check.status": "1"}
+SOUND_LINK = {"rfm.version": "6", "rfm.check.status": "1"}
 
 SHOWN = {
     HELLO: SOUND_LINK | {
@@ -63,16 +65,34 @@ SHOWN = {
             "rfm.check.status": "1"},
     BROKEN_TRAIN: {"rfm.type": "8", "rfm.frames": "2", "rfm.seq": "6432", "rfm.length": "4",
                    "rfm.check.status": "0", "rfm.hop_check.status": "1"},
+    TAKEN: SIGNED | {"rfm.type": "11", "rfm.dest": "7", "rfm.packet.class": "1",
+                     "rfm.packet.global": "0", "rfm.packet.stream": "0x1234",
+                     "rfm.packet.pieces": "2", "rfm.length": "6", "rfm.flags.first": "1",
+                     "rfm.flags.last": "1", "rfm.flags.redundant": "0", "rfm.hops": "3",
+                     "rfm.marks.seen": "1", "rfm.marks.taken": "1", "rfm.address": None,
+                     "rfm.data": ":".join(f"{at:02x}" for at in range(70))},
+    NO_ROOM: SIGNED | {"rfm.type": "11", "rfm.packet.class": "0", "rfm.packet.pieces": "1",
+                       "rfm.length": "1", "rfm.flags.first": "1", "rfm.flags.last": "0",
+                       "rfm.flags.second": "1", "rfm.hops": "1023", "rfm.marks.seen": "1",
+                       "rfm.marks.taken": "0", "rfm.marks.paused": "1", "rfm.data": "00"},
+    FOR_ALL: SIGNED | {"rfm.type": "11", "rfm.packet.class": "3", "rfm.packet.global": "1",
+                       "rfm.packet.stream": "0xffff", "rfm.packet.pieces": "32",
+                       "rfm.length": "64", "rfm.flags.first": "0", "rfm.flags.last": "1"},
+    NOT_SEEN: SIGNED | {"rfm.type": "11", "rfm.dest": "9", "rfm.packet.class": "2",
+                        "rfm.flags.first": "0", "rfm.flags.last": "0", "rfm.hops": "2",
+                        "rfm.marks.seen": "0", "rfm.marks.taken": "0"},
+    BROKEN_PACKET: {"rfm.type": "11", "rfm.packet.pieces": "1", "rfm.check.status": "0",
+                    "rfm.hop_check.status": "1"},
     CORRUPT: {"rfm.check.status": "0", "rfm.hop_check.status": "1"},
     HOPS: {"rfm.check.status": "1", "rfm.hop_check.status": "0"},
 }
 
 # Which packets are remarked on how, and no others.
 REMARKS = {
-    "rfm.check.bad": {CORRUPT, BROKEN_TRAIN},
+    "rfm.check.bad": {CORRUPT, BROKEN_TRAIN, BROKEN_PACKET},
     "rfm.hop_check.bad": {HOPS},
     "rfm.type.unknown": {TYPE},
-    "rfm.length.bad": {LENGTH},
+    "rfm.length.bad": {LENGTH, PIECES},
     "rfm.version.other": {VERSION},
     "rfm.foreign": {MAGIC, ONE_BYTE},
     "rfm.cut": {CUT, CUT_HEAD},
@@ -86,7 +106,10 @@ REMARKS = {
 
 # Which packets a display filter must find, and no others.
 FOUND = {
-    "rfm.check.bad || rfm.hop_check.bad": {CORRUPT, HOPS, BROKEN_TRAIN},
+    "rfm.check.bad || rfm.hop_check.bad": {CORRUPT, HOPS, BROKEN_TRAIN, BROKEN_PACKET},
+    "rfm.packet.class == 1": {TAKEN},
+    "rfm.marks.seen == 1 && rfm.marks.taken == 0": {NO_ROOM},
+    "rfm.packet.global == 1": {FOR_ALL},
     "frame.comment == \"fault 1: corrupt\"": {CORRUPT},
     "rfm.interrupt.node == 9": {MULTICAST},
     "rfm.interrupt.node == 8": set(),
@@ -149,7 +172,7 @@ def installed(bench):
 def fields(bench):
     """Every field of frames and link messages is shown with its value."""
     packets = json.loads(bench.tshark("-T", "json", "--no-duplicate-keys"))
-    expect(len(packets) == BROKEN_TRAIN, f"{len(packets)} packets")
+    expect(len(packets) == ALL, f"{len(packets)} packets")
     for number, wanted in SHOWN.items():
         shown = flat(packets[number - 1]["_source"]["layers"]["rfm"])
         for name, value in wanted.items():
@@ -180,22 +203,24 @@ def every_byte(bench):
     """A change of any one byte of a sound frame shows as bad"""
     everything = list(blocks(bench.file.read_bytes()))
     packets = [block for block in everything if block[0] == 6]
-    frame = packets[DATA - 1]
     changed = everything[:3]            # the section and its two interfaces
-    for at in range(28, 28 + 52):
-        changed.append(frame[:at] + bytes([frame[at] ^ 0x10]) + frame[at + 1:])
+    for number, length in ((DATA, 52), (TAKEN, 118)):
+        frame = packets[number - 1]
+        for at in range(28, 28 + length):
+            changed.append(frame[:at] + bytes([frame[at] ^ 0x10]) + frame[at + 1:])
     file = bench.folder / "changed.pcapng"
     file.write_bytes(b"".join(changed))
+    wanted = set(range(1, 52 + 118 + 1))
     bad = bench.found("rfm.check.bad || rfm.hop_check.bad || rfm.foreign || rfm.version.other || "
                       "rfm.type.unknown || rfm.length.bad || rfm.cut || rfm.behind", file=file)
-    expect(bad == set(range(1, 53)), f"tshark does not mind packets {set(range(1, 53)) - bad}")
+    expect(bad == wanted, f"tshark does not mind packets {wanted - bad}")
 
 
 def times(bench):
     """Times are real time, to the nanosecond."""
     shown = bench.tshark("-T", "fields", "-e", "frame.time_epoch").split()
     # The frames of a train come at one time.
-    wanted = [f"1700000000.{n:09d}" for n in [*range(CAR_1), CAR_1 - 1, CAR_1]]
+    wanted = [f"1700000000.{n:09d}" for n in [*range(CAR_1), *range(CAR_1 - 1, ALL - 1)]]
     expect(shown == wanted, f"the times are {shown}")
 
 
@@ -211,7 +236,15 @@ def summary(bench):
                           (QUERY, "node 3 → all RFM 64 QUERY #6426 0x0abc000, 4096 bytes?"),
                           (ANSWER, "node 3 → node 7 RFM 72 ANSWER #6426 0x9c71fe32 of 4096 bytes, "
                                    "paused"),
-                          (CORRUPT, "DAMAGED DATA #6426")):
+                          (TAKEN, "node 3 → node 7 RFM 118 PACKET #6426 request to node 7, stream "
+                                  "0x1234, 70 bytes, taken, hops 3"),
+                          (NO_ROOM, "PACKET #6426 message to node 7, stream 0x0000, 1 bytes, first, "
+                                    "seen, no room, hops 1023, second copy"),
+                          (FOR_ALL, "node 3 → all RFM 2096 PACKET #6426 Ethernet to all, stream "
+                                    "0xffff, 2048 bytes, last, hops 1"),
+                          (NOT_SEEN, "node 3 → node 9 RFM 112 PACKET #6426 answer to node 9, stream "
+                                     "0x0000, 64 bytes, middle, not seen, hops 2"),
+                          (CORRUPT, "DAMAGED DATA #6426"), (BROKEN_PACKET, "DAMAGED PACKET #6426")):
         line = " ".join(lines[number - 1].split())
         expect(words in line, f"packet {number}: {line}")
 

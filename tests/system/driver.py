@@ -88,6 +88,16 @@ def is_opened_anew(lab, _):
     lab.test_ring(1, card(lab))
 
 
+def operations_end(lab, _):
+    """Who waits for another node, a message or a writer when the card goes is told, and nobody hangs"""
+    near, far = (f"/dev/{device_of_node(lab, 1, node)}" for node in (NEAR, FAR))
+    where = pci_of(lab, near.removeprefix("/dev/"))
+    users = users_of(lab, far, "remote_test", "-g", near)
+    bind(lab, where, "unbind")
+    users.finish(timeout=60)
+    bind(lab, where)
+
+
 def stops_answering(lab, _):
     """A card that answers all ones, as if pulled, is an error, not a hang; rebinding mends it"""
     device = card(lab)
@@ -665,7 +675,7 @@ def part_calls(up, _):
             lab, *on_each(("mmap_test", "io_test", "ioctl_test", "compat_test"), mine),
             *on_each(("ioctl_test", "compat_test"), base),
             *on_each(("subscribe_test", "subscribe_maps_test", "fence_test", "status_test",
-                      "verify_test"), near, far),
+                      "verify_test", "remote_test"), near, far),
             ("librfm_test", near, far, narrow), ("librfm_later_test", near, far, narrow),
             ("librfm_events_test", near, far), *on_each(("grow_test",), near, far),
             ("config_test", near, far, narrow), ("rfm2g_test", near, far, narrow),
@@ -693,7 +703,7 @@ def part_none(up, _):
         return programs(
             lab, *on_each(("watch_test", "watch_slot_test", "subscribe_test",
                            "subscribe_maps_test", "fence_test", "status_test", "verify_test",
-                           "librfm_test", "librfm_events_test", "rfm2g_test"), near, far),
+                           "librfm_test", "librfm_events_test", "rfm2g_test", "remote_test"), near, far),
             ("config_test", near, far, narrow), ("mmap_test", mine)) + \
             planned([clean_kernels], lab)
 
@@ -731,7 +741,7 @@ def part_gone(up, long):
         if long:
             failed += programs(lab, ("dma_end_test", "-n", ends, "-s", seed, mine))
         failed += planned(
-            [unplugs, is_opened_anew, stops_answering, dark_and_pulled_out, is_reset, keeps_its_number,
+            [unplugs, is_opened_anew, operations_end, stops_answering, dark_and_pulled_out, is_reset, keeps_its_number,
              sleeps_and_wakes, unbound_while_stuck, reads_zeros, reload_module,
              base_card_has_no_policy, clean_kernels], lab, unplugged)
     with lab_of("off", [*up, "--qemu-arg", "-action shutdown=pause"]) as lab:
@@ -746,7 +756,7 @@ def part_intx(up, _):
         near, far = devices(lab, NEAR, FAR)
         return programs(
             lab, ("dma_async_test", near), ("dma_load_test", near, far),
-            *on_each((*EVENT_PROGRAMS[:5], "fence_test"), near, far)) + \
+            *on_each((*EVENT_PROGRAMS[:5], "fence_test", "remote_test"), near, far)) + \
             planned([interrupts_are_intx, lost_and_masked, frozen_neighbour, clean_kernels], lab)
 
 

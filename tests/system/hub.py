@@ -213,7 +213,7 @@ def faults_are_shown():
         told("fault", "clear", hub=hub)
         expect(not hub.call("fault-list")["faults"], "one is left")
         for name in ("data", "interrupt", "multicast", "heartbeat", "duplicate", "break", "fence",
-                     "query", "answer", "any"):
+                     "query", "answer", "packet", "any"):
             told("fault", "add", "drop", f"type={name}", hub=hub)
             expect(hub.call("fault-list")["faults"][0]["type"] == name, f"it is not after {name}")
             told("fault", "clear", hub=hub)

@@ -3,6 +3,7 @@
 """The litmus tests of docs/ordering.md on rings of processes.
 
 litmus.py                                   all rings, some thousand rounds of each test
+litmus.py --million                         what goes to one node, a million rounds of each test in all
 litmus.py --long TOPOLOGY NODES [TEST...]   one ring, ten million rounds of each test
 """
 
@@ -13,37 +14,52 @@ import sys
 from members import PROGRAMS, Hub, Place
 
 ROUNDS = 20_000
+ADDRESSED_ROUNDS = 2_000        # of what goes to one node and is answered
+MILLION = 1_000_000
 LONG_ROUNDS = 10_000_000
+RINGS = [(topology, nodes) for topology in ("daisy", "hub") for nodes in (2, 3, 8)]
+ADDRESSED = [(2, ["MP+P", "LOCK"]), (3, ["WRC+P"])]     # by the nodes that they need
 
 
-def litmus(place, nodes, rounds, rx, tx, *more):
+def litmus(place, nodes, rounds, addressed, rx, tx, *more):
     """Run the program; it prints TAP itself. Returns whether it failed."""
     done = subprocess.run([PROGRAMS / "litmus", "-n", str(nodes), "-r", rx, "-t", tx,
-                           "-c", str(rounds), "-s", str(secrets.randbits(32)), *more],
+                           "-c", str(rounds), "-a", str(addressed),
+                           "-s", str(secrets.randbits(32)), *more],
                           cwd=place.folder, check=False)
     return done.returncode != 0
 
 
-def run(topology, nodes, rounds, *tests):
+def run(topology, nodes, rounds, addressed, *tests):
     print(f"#: {nodes} nodes, {topology}", flush=True)
     with Place("litmus") as place:
         daisy = f"unix:{place.folder}/{{i}},server", f"unix:{place.folder}/{{n}}"
         if topology == "daisy":
-            return litmus(place, nodes, rounds, *daisy, *tests)
+            return litmus(place, nodes, rounds, addressed, *daisy, *tests)
         if topology == "streams":
-            return litmus(place, nodes, rounds, *daisy, "-x", *tests)
+            return litmus(place, nodes, rounds, addressed, *daisy, "-x", *tests)
         hub = Hub(place, nodes)
-        return litmus(place, nodes, rounds, hub.rx("{i}"), hub.tx("{i}"), *tests)
+        return litmus(place, nodes, rounds, addressed, hub.rx("{i}"), hub.tx("{i}"), *tests)
+
+
+def million():
+    failed = False
+    for least, tests in ADDRESSED:
+        rings = [(topology, nodes) for topology, nodes in RINGS if nodes >= least]
+        for topology, nodes in rings:
+            failed |= run(topology, nodes, ROUNDS, MILLION // len(rings) + 1, *tests)
+    return failed
 
 
 def main():
     if sys.argv[1:2] == ["--long"]:
-        return run(sys.argv[2], int(sys.argv[3]), LONG_ROUNDS, *sys.argv[4:])
+        return run(sys.argv[2], int(sys.argv[3]), LONG_ROUNDS, LONG_ROUNDS, *sys.argv[4:])
+    if sys.argv[1:] == ["--million"]:
+        return million()
     failed = False
-    for topology in ("daisy", "hub"):
-        for nodes in (2, 3, 8):
-            failed |= run(topology, nodes, ROUNDS)
-    return failed | run("streams", 3, ROUNDS)
+    for topology, nodes in [*RINGS, ("streams", 3)]:
+        failed |= run(topology, nodes, ROUNDS, ADDRESSED_ROUNDS)
+    return failed
 
 
 if __name__ == "__main__":

@@ -18,16 +18,24 @@ from dataclasses import dataclass, replace
 
 from suite import PATIENCE_S
 
-VERSION = 5
+VERSION = 6
 HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 (DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN, QUERY,
- ANSWER) = range(1, 11)
-NUMBERED = (DATA, INTERRUPT, FENCE, MULTICAST, QUERY)
+ ANSWER, PACKET) = range(1, 12)
+NUMBERED = (DATA, INTERRUPT, FENCE, MULTICAST, QUERY, PACKET)
 LENGTHS = {DATA: range(1, 65), INTERRUPT: (4,), HEARTBEAT: (0,), DUPLICATE: (8,), BREAK: (0,),
-           FENCE: (8,), MULTICAST: (36,), TRAIN: range(1, 65), QUERY: (16,), ANSWER: (24,)}
+           FENCE: (8,), MULTICAST: (36,), TRAIN: range(1, 65), QUERY: (16,), ANSWER: (24,),
+           PACKET: range(1, 65)}
 TRAIN_FRAMES = range(2, 33)
+PACKET_PIECES = range(1, 33)
+MESSAGES, REQUESTS, ANSWERS, ETHERNET = range(4)     # classes of packets
+READ, WRITE, CAS, ADD, MERGE, SEND = range(1, 7)     # operations of requests
+DONE, DENIED, OUTSIDE, NOT_HOME, OTHER_LIFE, NO_SUCH, INCOMPLETE, CLOSED = range(8)   # results of answers
+GLOBAL = 8
+FIRST, LAST = 4, 8      # flags of a packet
 REDUNDANT, SECOND = 1, 2
 ROGUE_0, ROGUE_1, PAUSED, UNSTORED = 1, 2, 4, 8
+SEEN, TAKEN = 0x100, 0x200      # stand above the hops
 IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
 SPACE = 0x10000000
 
@@ -103,7 +111,11 @@ class Frame:
         head = HEADER.pack(b"RF", VERSION, self.type, self.source, self.dest,
                            self.kind | self.flags << 4, len(self.data), self.address,
                            self.clock_domain, self.incarnation, self.number, self.time)
-        path = struct.pack("<HB", self.hops, self.marks)
+        return self.behind(head)
+
+    def behind(self, head):
+        """The whole, of which these are the first 40 bytes."""
+        path = struct.pack("<HB", self.hops | self.marks >> 8 << 14, self.marks & 255)
         return (head + struct.pack("<I", crc32c(head + self.data)) + path
                 + bytes([path_check(path)]) + self.data)
 
@@ -118,7 +130,7 @@ class Frame:
             raise Bad("a frame with a false hop check")
         if type_ == DATA and address + length > SPACE:
             raise Bad("a frame past the end of the ring's memory")
-        hops, marks = struct.unpack("<HB", wire[44:47])
+        hops, marks = path(wire)
         return Frame(type_, source, incarnation, number, data, address, dest, kind & 15,
                      kind >> 4, domain, when, hops, marks)
 
@@ -132,9 +144,7 @@ class Train(Frame):
         head = HEADER.pack(b"RF", VERSION, TRAIN, self.source, count, self.kind | self.flags << 4,
                            len(self.data) - 64 * (count - 1), self.address, self.clock_domain,
                            self.incarnation, self.number, self.time)
-        path = struct.pack("<HB", self.hops, self.marks)
-        return (head + struct.pack("<I", crc32c(head + self.data)) + path
-                + bytes([path_check(path)]) + self.data)
+        return self.behind(head)
 
     def frames(self):
         """One by one."""
@@ -154,9 +164,42 @@ class Train(Frame):
             HEADER.unpack(head)
         if address + len(data) > SPACE:
             raise Bad("a train past the end of the ring's memory")
-        hops, marks = struct.unpack("<HB", wire[44:47])
+        hops, marks = path(wire)
         return Train(TRAIN, source, incarnation, number, data, address, 0, kind & 15, kind >> 4,
                      domain, when, hops, marks)
+
+
+@dataclass(frozen=True)
+class Packet(Frame):
+    """Up to 2048 bytes for one node; number is that of the first piece."""
+
+    stream: int = 0
+
+    @property
+    def last(self):
+        return self.number + pieces(self.data) - 1
+
+    def encode(self):
+        count = pieces(self.data)
+        return self.behind(HEADER.pack(b"RF", VERSION, PACKET, self.source, self.dest,
+                                       self.kind | self.flags << 4, len(self.data) - 64 * (count - 1),
+                                       self.stream | count << 16, self.clock_domain, self.incarnation,
+                                       self.number, self.time))
+
+    @staticmethod
+    def decode(wire):
+        frame = Frame.decode(wire)
+        return Packet(**{**vars(frame), "address": 0, "stream": frame.address & 0xFFFF})
+
+
+def pieces(data):
+    return -(-len(data) // 64)
+
+
+def path(wire):
+    """Hops and marks."""
+    hops, marks = struct.unpack("<HB", wire[44:47])
+    return hops & 0x3FFF, marks | hops >> 14 << 8
 
 
 def multicast_data(value, *nodes):
@@ -179,6 +222,37 @@ def answer_data(ticket, memory, paused=False):
     return struct.pack("<QIHH8s", ticket, crc32c(memory), len(memory), paused, memory[:8])
 
 
+def request_data(op, ticket, life, offset=0, length=0, key=0, width=0, compare=0, value=0, message=0,
+                 total=0, data=b""):
+    """The data of a packet of class request."""
+    head = struct.pack("<BBxxIQQII", op, width, ticket, life, offset, key, length)
+    if op in (CAS, ADD):
+        head += struct.pack("<QQ", compare, value)
+    elif op == SEND:
+        head += struct.pack("<II", message, total)
+    return head + data
+
+
+def reply_data(result, op, ticket, old=0, data=b""):
+    """The data of a packet of class answer."""
+    return struct.pack("<BBxxIQ", result, op, ticket, old) + data
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A packet of class answer that came."""
+    part: int
+    result: int
+    op: int
+    ticket: int
+    old: int
+    data: bytes
+
+    @staticmethod
+    def of(packet):
+        return Reply(packet.stream, *struct.unpack("<BBxxIQ", packet.data[:16]), packet.data[16:])
+
+
 def path_check(path):
     return ~(path[0] * 3 + path[1] * 7 + path[2] * 11) & 255
 
@@ -193,16 +267,17 @@ def unit_length(wire):
         return 0
     if wire[:2] != b"RF" or wire[2] != VERSION or wire[7] not in LENGTHS.get(wire[3], ()):
         raise Bad("neither a frame nor a link message")
-    if wire[3] != TRAIN:
-        return 48 + wire[7]
-    if wire[5] not in TRAIN_FRAMES:
+    if wire[3] == TRAIN and wire[5] not in TRAIN_FRAMES:
         raise Bad("a train of an impossible number of frames")
-    return 48 + 64 * (wire[5] - 1) + wire[7]
+    if wire[3] == PACKET and wire[10] not in PACKET_PIECES:
+        raise Bad("a packet of an impossible number of pieces")
+    return 48 + 64 * (unit_slots(wire) - 1) + wire[7]
 
 
 def unit_slots(wire):
     """How many slots of a queue it takes: one for each frame."""
-    return wire[5] if wire[:2] == b"RF" and wire[3] == TRAIN else 1
+    count = {TRAIN: wire[5], PACKET: wire[10]} if wire[:2] == b"RF" else {}
+    return count.get(wire[3], 1)
 
 
 # --- shared memory -----------------------------------------------------------------------
@@ -354,7 +429,9 @@ class Peer:
     """Between a node's tx, to which it is the rx, and that node's rx.
 
     shm: offer and take shared memory. forward: pass on what others send. marks: what it
-    leaves on that.
+    leaves on that. room: for packets. verdict: what it says of those for it, if not that.
+    serve: called with each request that it took. beats: say a heartbeat twice a second.
+    aliases: other sources whose frames are its own.
     """
 
     def __init__(self, node_rx, node_tx, ident, incarnation=None, shm=False, light=True):
@@ -363,6 +440,13 @@ class Peer:
         self.number = 0
         self.forward = True
         self.marks = 0
+        self.room = True
+        self.verdict = None
+        self.serve = None
+        self.beats = False
+        self.beat = 0.0
+        self.aliases = ()
+        self.ticket = 0
         self.light = light
         self.seen, self.home, self.lights, self.messages = [], [], [], []
         self.trains = 0
@@ -452,6 +536,9 @@ class Peer:
         with self.changed:
             if self.light and time.monotonic() - self.said >= 0.25:
                 self._send(self._message(LIGHT, 1).encode())
+            if self.beats and time.monotonic() - self.beat >= 0.5:
+                self.beat = time.monotonic()
+                self.send(HEARTBEAT)
 
     def _take(self, wire):
         if wire[:2] == b"RL":
@@ -462,8 +549,9 @@ class Peer:
                     self.lights.append(message.value)
                 self.changed.notify_all()
             return
-        unit = (Train if wire[3] == TRAIN else Frame).decode(wire)
-        own = unit.source == self.ident and unit.incarnation == self.incarnation
+        unit = {TRAIN: Train, PACKET: Packet}.get(wire[3], Frame).decode(wire)
+        own = (unit.source == self.ident and unit.incarnation == self.incarnation or
+               unit.source in self.aliases)
         with self.changed:
             (self.home if own else self.seen).extend(
                 unit.frames() if wire[3] == TRAIN else [unit])
@@ -471,7 +559,17 @@ class Peer:
             self.changed.notify_all()
             if not own and self.forward and self.light:
                 self._send(replace(unit, hops=unit.hops + 1,
-                                   marks=unit.marks | self.marks).encode())
+                                   marks=unit.marks | self.marks | self._verdict(unit)).encode())
+            if self.serve and self._verdict(unit) & TAKEN and unit.kind == REQUESTS:
+                self.serve(unit)
+
+    def _verdict(self, unit):
+        if unit.type != PACKET or not (unit.dest == self.ident or unit.dest in self.aliases or
+                                       unit.kind & GLOBAL):
+            return 0
+        if self.verdict is not None:
+            return self.verdict
+        return SEEN | (TAKEN if self.room else 0)
 
     # what tests use
 
@@ -486,9 +584,48 @@ class Peer:
                      time=time.monotonic_ns(), **fields)
 
     def send(self, type_, data=b"", **fields):
-        frame = self.frame(type_, data, **fields)
-        self._send(frame.encode())
+        with self.changed:          # heartbeats tell the number, and are said in between
+            frame = self.frame(type_, data, **fields)
+            self._send(frame.encode())
         return frame
+
+    def packet(self, dest, data, number_after=0, **fields):
+        """Send one, after so many numbers that are left out."""
+        with self.changed:
+            self.number += number_after
+            packet = Packet(PACKET, self.ident, self.incarnation, self.number + 1, data, dest=dest,
+                            time=time.monotonic_ns(), **fields)
+            self.number += pieces(data)
+            self._send(packet.encode())
+        return packet
+
+    def ask(self, dest, op, part=0, ticket=None, life=None, **fields):
+        """Send a request, with the next ticket if none is named; returns the packet and the ticket."""
+        self.ticket += 1
+        ticket = self.ticket if ticket is None else ticket
+        life = self.life_of(dest) if life is None else life
+        packet = self.packet(dest, request_data(op, ticket, life, **fields), kind=REQUESTS,
+                             flags=FIRST | LAST, stream=part)
+        return packet, ticket
+
+    def reply(self, request, result=DONE, old=0, data=b"", **fields):
+        """Answer a request that came."""
+        op, ticket = request.data[0], struct.unpack("<I", request.data[4:8])[0]
+        return self.packet(request.source, reply_data(result, op, ticket, old, data), kind=ANSWERS,
+                           flags=FIRST | LAST, stream=request.stream, **fields)
+
+    def replies(self, ticket):
+        """Answers that came for it."""
+        return [reply for reply in (Reply.of(f) for f in self.seen if f.type == PACKET and f.kind == ANSWERS
+                                    and f.dest == self.ident) if reply.ticket == ticket]
+
+    def answered(self, dest, op, **fields):
+        """Ask, and wait for the answer."""
+        _, ticket = self.ask(dest, op, **fields)
+        return self.wait(f"the answer to operation {op}", lambda p: p.replies(ticket))[0]
+
+    def life_of(self, node):
+        return next(frame.incarnation for frame in reversed(self.seen) if frame.source == node)
 
     def join(self, seconds=PATIENCE_S):
         """Until the ring is closed: until a heartbeat comes home."""

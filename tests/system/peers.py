@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import askers
 import peer
 import wire
 from suite import PATIENCE_S, asked, expect, figure, plan, run, wait_for
@@ -168,7 +169,7 @@ def huge_length(victim):
     for kind, length in ((wire.DATA, 255), (wire.DATA, 65), (wire.DATA, 0), (wire.HEARTBEAT, 1),
                          (wire.INTERRUPT, 64), (wire.FENCE, 255), (wire.MULTICAST, 4),
                          (wire.MULTICAST, 64), (wire.QUERY, 15), (wire.ANSWER, 25), (0, 4), (8, 4),
-                         (11, 4), (255, 4)):
+                         (12, 4), (255, 4)):
         with lit(victim) as sock:
             push(sock, wire.frame(kind=kind, length=length, data=b"x" * 64))
             expect(hung_up(sock), f"type {kind} with a length of {length} is taken")
@@ -650,7 +651,7 @@ def second_connection():
             expect(show["sync_losses"] == 0 and not any(counts), f"{storm.name}: {show}")
 
 
-TESTS = [on_rmnode, on_rmhub, on_card, on_card_in_main_loop, second_connection]
+TESTS = [on_rmnode, on_rmhub, on_card, on_card_in_main_loop, second_connection, *askers.TESTS]
 
 
 def main():

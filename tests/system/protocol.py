@@ -13,10 +13,11 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 
-from peer import (ANSWER, BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
-                  MULTICAST, PAUSED, QUERY, REDUNDANT, REFUSE, ROGUE_0, SECOND, SPACE,
-                  TRAIN, UNSTORED, VERSION, WELCOME, Frame, Message, Peer, Train, answer_data, connect,
-                  crc32c, multicast_data, multicast_nodes, query_data, read_exactly)
+from peer import (ADD, ANSWER, BREAK, CAS, DATA, DONE, DUPLICATE, ETHERNET, FENCE, FIRST, GLOBAL, HEARTBEAT, HELLO,
+                  INTERRUPT, IS_HUB, LAST, LIGHT, MERGE, MULTICAST, PACKET, PAUSED, QUERY, READ, REDUNDANT, REFUSE,
+                  REQUESTS, ROGUE_0, SECOND, SEEN, SEND, SPACE, TRAIN, UNSTORED, VERSION, WELCOME, WRITE, Frame, Message,
+                  Packet, Peer, Train, answer_data, connect, crc32c, multicast_data, multicast_nodes, query_data,
+                  read_exactly, request_data)
 from suite import PATIENCE_S, TOP, Failed, expect, plan, run, wait_for
 
 RMNODE = TOP / "build" / "tools" / "rmnode"
@@ -115,6 +116,8 @@ EXAMPLES = [
     Frame(ANSWER, number=0x1920, dest=7,
           data=answer_data(0x4142434445464748, bytes(range(256)) * 16, paused=True), **ORIGIN),
     Train(TRAIN, number=0x191E, data=bytes(range(64)) + WORD, address=0xAABBC0, **ORIGIN),
+    Packet(PACKET, number=0x1922, data=bytes(range(70)), dest=7, kind=REQUESTS, flags=FIRST | LAST,
+           stream=0x1234, **ORIGIN),
 ]
 
 
@@ -238,6 +241,91 @@ def blocks_on_the_stream():
 def blocks_in_shared_memory():
     """Whole blocks travel in trains, there and home, in shared memory"""
     whole_blocks(shm=True)
+
+
+def packets_pass(**peer_options):
+    with ring(**peer_options) as (member, peer):
+        for length in 1, 64, 65, 2048:
+            for dest, kind, verdict in ((NODE, REQUESTS, SEEN), (77, REQUESTS, 0),
+                                        (0, ETHERNET | GLOBAL, SEEN)):
+                sent = peer.packet(dest, bytes(i & 255 for i in range(length)), kind=kind,
+                                   flags=FIRST | LAST, stream=0xFEED)
+                home, = is_home(peer, sent)
+                # rmnode has no use for them: it has seen them, and has no room.
+                expect(home == replace(sent, hops=2, marks=verdict), f"{sent} came home as {home}")
+        expect(member.counter("forwarded") == member.counter("received") == 3 * (1 + 1 + 2 + 32),
+               "their pieces are not counted")
+        # One that is late is not seen; one that is damaged goes no further.
+        late = Packet(PACKET, PEER, peer.incarnation, 1, b"late", dest=NODE)
+        peer.say(late.encode())
+        home, = peer.wait("the late one", lambda p: [f for f in p.home if f.data == b"late"])
+        expect(home.marks == UNSTORED, f"it came home as {home}")
+        wire = bytearray(replace(sent, number=peer.number + 1).encode())
+        wire[100] ^= 1
+        peer.say(bytes(wire))
+        behind = peer.packet(NODE, b"behind", number_after=32)
+        is_home(peer, behind)
+        expect(member.counter("bad") == 1, "the damaged one is not counted")
+        expect(member.counter("missed") == 32, "nor are its pieces missed")
+
+
+def packets_on_the_stream():
+    """Packets are passed on whole, with what the node says of them, on a stream"""
+    packets_pass()
+
+
+def packets_in_shared_memory():
+    """Packets are passed on whole, with what the node says of them, in shared memory"""
+    packets_pass(shm=True)
+
+
+def operations():
+    """A node answers requests as the page says, and asks as it says."""
+    with ring() as (member, peer):
+        peer.join()
+        peer.beats = True
+        wait_for("the node knows the peer", lambda: member.verb("members")["members"])
+        member.verb("export", "0x1000+64", "home")
+        member.verb("export", "0x2000+0x1000", "read,write")
+        member.verb("fill", "-w", "4", "0x2000+0x1000", "0x01020304")
+        came = peer.answered(NODE, READ, offset=0x2001, length=8)
+        expect((came.result, came.op, came.data) == (DONE, READ, b"\3\2\1\4" * 2), f"{came}")
+        came = peer.answered(NODE, READ, offset=0x2000, length=4096, part=31)
+        expect((came.part, came.result, len(came.data)) == (31, DONE, 2048 - 16), f"{came}: the first bytes only")
+        came = peer.answered(NODE, WRITE, offset=0x2001, length=5, data=b"hello")
+        expect(came.result == DONE and member.read(0x2000, 8) == b"\4hello\2\1", f"{came}")
+        for op, width, value, old, new in ((CAS, 8, 7, 0, 7), (CAS, 8, 9, 7, 7), (ADD, 4, (1 << 32) - 1, 7, 6),
+                                           (CAS, 4, 5, 6, 6)):
+            before = len(peer.seen)
+            came = peer.answered(NODE, op, offset=0x1008, length=width, width=width, value=value)
+            expect((came.result, came.old) == (DONE, old), f"{came}")
+            expect(member.read(0x1008, 8) == new.to_bytes(8, "little"), "the word is another")
+            ahead = [f for f in peer.seen[before:] if f.type == DATA]
+            expect(bool(ahead) == (old != new) and all(f.address == 0x1008 for f in ahead),
+                   f"ahead of the answer came {ahead}")
+        came = peer.answered(NODE, MERGE, offset=0x2000, length=8)
+        expect((came.result, came.data) == (DONE, member.read(0x2000, 8)), f"{came}")
+
+        inbox = subprocess.Popen([RMNODE, "-S", member.control, "-j", "receive", "7"], text=True, stdout=subprocess.PIPE)
+        expect("listening" in inbox.stdout.readline(), "it does not listen")
+        for at, data in ((5, b" letter"), (0, b"the l")):
+            came = peer.answered(NODE, SEND, offset=at, length=len(data), key=7, message=1, total=12, data=data)
+            expect(came.result == DONE, f"{came}")
+        expect(json.loads(inbox.communicate(timeout=PATIENCE_S)[0].splitlines()[0]) ==
+               {"from": PEER, "data": b"the l letter".hex()}, "another message came")
+
+        asked = []
+
+        def serve(request):
+            asked.append(request)
+            peer.reply(request, data=b"what is here"[:4])
+
+        peer.serve = serve
+        expect(bytes.fromhex(member.verb("get", str(PEER), "0x40+12")["data"]) == b"whatwhatwhat", "it reads something else")
+        expect([(f.kind, f.flags, f.data) for f in asked] ==
+               [(REQUESTS, FIRST | LAST, request_data(READ, int.from_bytes(f.data[4:8], "little"), peer.incarnation,
+                                                      0x40 + 4 * i, 12 - 4 * i)) for i, f in enumerate(asked)] and
+               len(asked) == 3, f"it asked {asked}")
 
 
 def numbers():
@@ -541,7 +629,8 @@ def rogues_of_a_hub():
 
 def main():
     tests = [examples, on_the_stream, in_shared_memory, many_in_shared_memory,
-             blocks_on_the_stream, blocks_in_shared_memory, numbers, hops,
+             blocks_on_the_stream, blocks_in_shared_memory, packets_on_the_stream,
+             packets_in_shared_memory, operations, numbers, hops,
              redundant, rogue, paused, unstored, twins, light, silence, idle, bad_handshakes, own_numbers,
              queries, through_a_hub, rogues_of_a_hub]
     plan(tests)

@@ -91,8 +91,8 @@ def types(_):
 
 
 def tests(_):
-    """Memory, events, names and cycles, on rings in the process"""
-    parts = ("memory", "events", "regions", "cycles")
+    """Memory, events, names, cycles and operations at one node, on rings in the process"""
+    parts = ("memory", "events", "regions", "cycles", "remote")
     said = made(*PYTEST, "-rP", *(f"tests/python/test_{part}.py" for part in parts))
     for missed in re.findall(r"\d+ cycles, \d+ missed", said):
         figure(missed)

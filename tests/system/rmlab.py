@@ -196,6 +196,12 @@ def wrong_usage(lab):
         done = rmlab(*words, "--name", other, check=False)
         expect(done.returncode == 2 and done.stderr.strip(), f"{words}: {done}")
         expect("Traceback" not in done.stderr, f"{words}: {done.stderr}")
+    with tempfile.NamedTemporaryFile() as image:
+        image.write(b"QFI\xfb")
+        image.flush()
+        words = ["up", "--nodes", "1", "--rdma", "--image", f"1={image.name}", "--name", other]
+        done = rmlab(*words, check=False)
+        expect(done.returncode == 2 and "--ethernet gives" in done.stderr, str(done))
     missing = rmlab("exec", "--name", lab.name, "9", "--", "true", check=False)
     expect(missing.returncode == 2 and "9" in missing.stderr, str(missing))
     bare = rmlab("exec", "--name", lab.name, "1", "true", check=False)

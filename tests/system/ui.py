@@ -435,7 +435,7 @@ def test_machines(station, _):
         (lab / str(number) / "run.json").write_text(json.dumps(
             {"pid": os.getpid(), "started": start_time(os.getpid()), "ssh_port": 10 + number}))
     members = [{"node": 10 + number, "hops": 2 - number, "hubs": 0, "transit_ns": 1, "clock_ahead": False,
-                "received": 1, "missed": 0, "paused": False} for number in (1, 2)]
+                "received": 1, "missed": 0, "paused": False, "incomplete": False} for number in (1, 2)]
     there = fitting("map", told_by_rmctl("map", members=members, signal=True, turn_ns=1000))
     counters = json.loads(told_by_rmctl("stats"))["counters"]
     stats = fitting("stats", told_by_rmctl("stats", counters={**counters, "missed": 7}))

@@ -133,7 +133,7 @@ void send_updates(struct bench *bench, unsigned int port, unsigned int count)
 
 bool pull(struct bench *bench, unsigned int port, struct rfm_frame *frame)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = hub_pull(&bench->hub, port, wire, bench->now);
 
 	if (!len)

@@ -55,7 +55,7 @@ static unsigned int make_train(uint8_t *wire, uint64_t seq)
 
 static void send_train(struct hub *hub, uint64_t seq)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = make_train(wire, seq);
 
 	hub_receive(hub, 0, wire, len, MS);
@@ -64,7 +64,7 @@ static void send_train(struct hub *hub, uint64_t seq)
 /* What comes out at port 1 next, without its data; false: nothing. */
 static bool pull_unit(struct hub *hub, struct rfm_frame *frame, uint64_t now)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = hub_pull(hub, 1, wire, now);
 
 	if (!len)
@@ -167,7 +167,7 @@ static void a_paced_port_sends_frames(void **state)
 static void a_damaged_train_stays_damaged(void **state)
 {
 	struct fault_spec spec;
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	struct rfm_frame frame;
 	unsigned int len;
 	struct hub hub;
@@ -189,7 +189,7 @@ static void a_damaged_train_stays_damaged(void **state)
 static void what_is_dropped_is_counted_in_frames(void **state)
 {
 	struct rfm_frame frame;
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	struct hub hub;
 
 	(void)state;
@@ -212,7 +212,7 @@ static void what_is_dropped_is_counted_in_frames(void **state)
 static void trains_of_who_has_gone_are_rogues(void **state)
 {
 	struct rfm_link_self peer = { .id = 12, .incarnation = 1002 };
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	struct rfm_frame frame;
 	unsigned int len;
 	struct hub hub;

@@ -32,7 +32,7 @@ static bool put(struct rfm_insert *q, uint64_t number, bool beyond, bool *wake)
 	}
 	record->time = number;
 	memset(record->data, (uint8_t)number, sizeof(record->data));
-	*wake = rfm_insert_commit(q);
+	*wake = rfm_insert_commit(q, 1);
 	return true;
 }
 
@@ -336,7 +336,7 @@ static void *store_all(void *opaque)
 /* All that the node lets go comes home, as round a fibre of its own. */
 static void go_round(struct shared *shared)
 {
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len;
 
 	while ((len = rfm_node_pull(&shared->node, wire, 0)))

@@ -52,7 +52,7 @@ static void on_seen(void *opaque, bool sent, const uint8_t *wire, unsigned int l
 	struct shown *shown = opaque;
 
 	(void)now;
-	*(sent ? &shown->sent : &shown->came) += rfm_packet_frames(len);
+	*(sent ? &shown->sent : &shown->came) += rfm_unit_frames(len);
 	shown->bytes += len;
 	assert_int_equal(rfm_frame_length(wire), len);
 }
@@ -204,7 +204,7 @@ static void shared_memory_that_was_not_offered(void **state)
 /* A slot is trusted no more than a stream. */
 static void what_is_wrong_in_a_slot(void **state)
 {
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	struct end *a, *b;
 
 	(void)state;

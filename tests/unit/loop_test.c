@@ -145,6 +145,74 @@ static void a_timer_that_is_always_due_holds_up_nobody(void **state)
 	close(ends[1]);
 }
 
+/** struct eager - a poller that makes itself active again, and who waits beside it */
+struct eager {
+	struct rfm_loop *loop;
+	struct rfm_poller poller;
+	struct rfm_timer timer;
+	struct rfm_loop_fd watch;
+	unsigned int fired, polled, ready;
+};
+
+static bool again_this_round(void *opaque, uint64_t now)
+{
+	struct eager *eager = opaque;
+
+	if (++eager->polled == 100000)
+		fail_msg("nobody else has a turn");
+	rfm_poller_deactivate(&eager->poller);
+	rfm_poller_kick(&eager->poller);
+	return false;
+}
+
+static void count_fire(void *opaque, uint64_t now)
+{
+	struct eager *eager = opaque;
+
+	eager->fired++;
+	rfm_timer_set(eager->loop, &eager->timer, now);
+}
+
+static void count_eager_ready(void *opaque, uint32_t events, uint64_t now)
+{
+	((struct eager *)opaque)->ready++;
+}
+
+static void a_poller_that_is_always_active_holds_up_nobody(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct eager eager = {
+		.loop = loop, .poller = { .poll = again_this_round, .opaque = &eager },
+		.timer = { .fire = count_fire, .opaque = &eager },
+		.watch = { .ready = count_eager_ready, .opaque = &eager },
+	};
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	rfm_loop_watch(loop, &eager.watch, ends[0], EPOLLIN);
+	rfm_poller_add(loop, &eager.poller);
+	rfm_poller_activate(&eager.poller);
+	rfm_timer_set(loop, &eager.timer, 1);
+	for (unsigned int round = 1; !eager.ready; round++) {
+		assert_true(rfm_loop_once(loop, RFM_NEVER));
+		assert_int_equal(eager.polled, round);
+		assert_int_equal(eager.fired, round);
+	}
+	/* Without the timer, too: it does not fall asleep over it. */
+	rfm_timer_set(loop, &eager.timer, RFM_NEVER);
+	rfm_loop_unwatch(loop, &eager.watch);
+	eager.polled = 0;
+	for (unsigned int round = 1; round < 100; round++) {
+		assert_true(rfm_loop_once(loop, RFM_NEVER));
+		assert_true(eager.polled >= round);
+	}
+	rfm_poller_remove(&eager.poller);
+	rfm_loop_free(loop);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 struct pair {
 	struct rfm_loop *loop;
 	struct rfm_loop_fd watch, *other;
@@ -366,6 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_fire_in_time_and_can_be_moved),
 		cmocka_unit_test(a_timer_that_is_always_due_holds_up_nobody),
+		cmocka_unit_test(a_poller_that_is_always_active_holds_up_nobody),
 		cmocka_unit_test(who_is_unwatched_is_not_called_any_more),
 		cmocka_unit_test(no_wake_up_of_another_thread_is_lost),
 		cmocka_unit_test(an_idle_loop_sleeps),

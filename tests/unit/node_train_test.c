@@ -72,7 +72,7 @@ static unsigned int pass(struct rig *rig)
 
 	rig_pull(rig, 0, 1000);
 	do {
-		const uint8_t *wire = out->frames + (size_t)out->head * RFM_PACKET_MAX;
+		const uint8_t *wire = out->frames + (size_t)out->head * RFM_UNIT_MAX;
 
 		units += out->head != out->tail &&
 			 (wire[3] == RFM_FRAME_DATA || wire[3] == RFM_FRAME_TRAIN);
@@ -281,7 +281,7 @@ static unsigned int take_wire(struct rig *rig, uint8_t *wire)
 
 static void receive(struct rig *rig, int peer, const uint8_t *wire, unsigned int len)
 {
-	uint8_t copy[RFM_PACKET_MAX];
+	uint8_t copy[RFM_UNIT_MAX];
 
 	memcpy(copy, wire, len);
 	rfm_node_receive(&rig->peers[peer].node, copy, len, rig->now);
@@ -291,7 +291,7 @@ static void a_late_train_is_not_stored(void **state)
 {
 	struct rig *rig = train_rig(2, NULL);
 	uint64_t forwarded = rig_stats(rig, 1).forwarded;
-	uint8_t first[RFM_PACKET_MAX], second[RFM_PACKET_MAX];
+	uint8_t first[RFM_UNIT_MAX], second[RFM_UNIT_MAX];
 	unsigned int first_len, second_len;
 
 	(void)state;
@@ -326,7 +326,7 @@ static void a_train_beyond_our_numbers_is_bad(void **state)
 		.type = RFM_FRAME_DATA, .source = node->config.id, .hops = 1, .count = 4,
 		.length = 4 * FRAME, .incarnation = node->config.incarnation, .seq = node->seq,
 	};
-	uint8_t wire[RFM_PACKET_MAX] = { 0 };
+	uint8_t wire[RFM_UNIT_MAX] = { 0 };
 
 	(void)state;
 	receive(rig, 0, wire, rfm_train_encode(&frame, wire));
@@ -533,7 +533,7 @@ static void rogue_masters_and_the_hop_limit_count_frames(void **state)
 {
 	struct rfm_node_config like = { .rogue_master = 1 };
 	struct rig *rig = train_rig(2, &like);
-	uint8_t wire[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len;
 
 	(void)state;

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "ring/frame.h"
 #include "ring/util/pcapng.h"
 #include "ring/wire.h"
 #include "tools/rmnode/pcapng_reader.h"
@@ -123,6 +124,55 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(pcapng_read_next(&reader, &record), 0);
 	assert_string_equal(reader.error, "");
 	assert_int_equal(reader.skipped, 0);
+	read_end(&reader);
+}
+
+/* The next record is these bytes. */
+static void assert_next(struct pcapng_reader *reader, const uint8_t *wire, unsigned int len)
+{
+	struct pcapng_record record;
+
+	assert_int_equal(pcapng_read_next(reader, &record), 1);
+	assert_int_equal(record.len, len);
+	assert_memory_equal(record.wire, wire, len);
+	assert_int_equal(record.time, 5);
+}
+
+/* A train is its frames, unless it is damaged; a packet of as many bytes is never but one. */
+static void trains_and_packets(void **state)
+{
+	struct rfm_frame frame = {
+		.source = 3, .hops = 1, .count = 3, .length = 2 * RFM_FRAME_DATA_MAX + 9,
+		.incarnation = 1, .seq = 1,
+	};
+	uint8_t wires[4][RFM_UNIT_MAX] = { 0 }, one[RFM_FRAME_MAX];
+	struct pcapng_reader reader;
+	struct pcapng_record record;
+	struct rfm_pcapng capture;
+	unsigned int len = 0;
+
+	(void)state;
+	begin(&capture, SIZE_MAX, 0);
+	assert_int_equal(rfm_pcapng_interface(&capture, "rx", NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		for (unsigned int at = 0; at < frame.length; at++)
+			wires[i][RFM_FRAME_HEADER + at] = i + at * 3;
+		frame.type = i & 1 ? RFM_FRAME_DATA : RFM_FRAME_PACKET;
+		len = i & 1 ? rfm_train_encode(&frame, wires[i]) :
+			      rfm_packet_encode(&frame, wires[i]);
+		wires[i][len - 1] ^= i > 1;
+		rfm_pcapng_packet(&capture, 0, RFM_PCAPNG_IN, 5, wires[i], len, NULL);
+	}
+	rfm_pcapng_end(&capture);
+	assert_int_equal(capture.packets, 1 + 3 + 1 + 1);
+
+	read_begin(&reader, sink.data, sink.len);
+	assert_next(&reader, wires[0], len);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_next(&reader, one, rfm_train_frame(wires[1], i, one));
+	assert_next(&reader, wires[2], len);
+	assert_next(&reader, wires[3], len);
+	assert_int_equal(pcapng_read_next(&reader, &record), 0);
 	read_end(&reader);
 }
 
@@ -608,6 +658,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(trains_and_packets),
 		cmocka_unit_test(slow_reader_loses_whole_packets),
 		cmocka_unit_test(packets_tell_of_losses_before_them),
 		cmocka_unit_test(write_error_ends_the_capture_once),

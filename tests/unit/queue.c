@@ -85,7 +85,7 @@ static void assert_frame(const uint8_t *slot, uint64_t n)
 
 void assert_takes(struct rfm_shm *rx, uint64_t n)
 {
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	assert_int_equal(rfm_shm_take(rx, slot), 1);
 	assert_frame(slot, n);

@@ -37,6 +37,8 @@ static void on_store(void *opaque, uint32_t offset, const void *data, unsigned i
 			    len - at < RFM_FRAME_DATA_MAX ? len - at : RFM_FRAME_DATA_MAX, &each);
 	if (offset + len <= RIG_MEMORY)
 		rfm_memory_store(peer->memory + offset, data, len);
+	if (peer->remote)
+		rfm_remote_stored(peer->remote, offset, len);
 }
 
 static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
@@ -61,7 +63,7 @@ static void on_status(void *opaque, unsigned int what)
 {
 	struct rig_peer *peer = opaque;
 
-	peer->status |= what & ~(RFM_NODE_EPOCH | RFM_NODE_SIGNAL_BACK);
+	peer->status |= what & ~(RFM_NODE_EPOCH | RFM_NODE_SIGNAL_BACK | RFM_NODE_INCOMPLETE);
 	peer->signal_count += what == RFM_NODE_SIGNAL_BACK;
 	peer->bad_count += what == RFM_NODE_BAD_DATA;
 	peer->almost_count += what == RFM_NODE_RX_ALMOST_FULL;
@@ -108,6 +110,63 @@ static void on_answer(void *opaque, uint8_t from, const struct rfm_answer *answe
 	peer->answer_count++;
 }
 
+static void on_packet_end(void *opaque, uint64_t cookie, enum rfm_packet_fate fate)
+{
+	struct rig_peer *peer = opaque;
+	uint64_t at = peer->end_count++ % RIG_PACKETS;
+
+	if (cookie & RFM_ETHER_COOKIE)
+		rfm_ether_packet_end(peer->ether, cookie, fate);
+	else if (peer->remote)
+		rfm_remote_packet_end(peer->remote, cookie, fate);
+	peer->ends[at].cookie = cookie;
+	peer->ends[at].fate = fate;
+}
+
+static void on_packet_room(void *opaque)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->packet_room_count++;
+	peer->remote_awake = true;
+	if (peer->ether)
+		rfm_ether_packet_room(peer->ether);
+}
+
+static bool on_take(void *opaque, const struct rfm_packet *packet, const uint8_t *data)
+{
+	const struct rig_peer *peer = opaque;
+
+	assert_true(packet->length && packet->length <= RFM_PACKET_DATA);
+	if (peer->ether && !peer->full && packet->class == RFM_PACKET_ETHERNET)
+		return rfm_ether_take(peer->ether, packet);
+	if (peer->remote && !peer->full)
+		return rfm_remote_take(peer->remote, packet, data);
+	return !peer->full;
+}
+
+static void on_packet(void *opaque, const struct rfm_packet *packet, const uint8_t *data)
+{
+	struct rig_peer *peer = opaque;
+	struct rig_packet *came;
+
+	if (peer->ether && packet->class == RFM_PACKET_ETHERNET) {
+		rfm_ether_packet(peer->ether, packet, data);
+		return;
+	}
+	if (peer->remote) {
+		rfm_remote_packet(peer->remote, packet, data);
+		return;
+	}
+	if (!peer->packets)
+		peer->packets = calloc(RIG_PACKETS, sizeof(*peer->packets));
+	assert_non_null(peer->packets);
+	came = &peer->packets[peer->packet_count++ % RIG_PACKETS];
+	came->packet = *packet;
+	came->after = peer->stored_count;
+	memcpy(came->data, data, packet->length);
+}
+
 static const struct rfm_node_ops ops = {
 	.apply = on_store,
 	.interrupt = on_interrupt,
@@ -118,7 +177,131 @@ static const struct rfm_node_ops ops = {
 	.fence = on_fence,
 	.load = on_load,
 	.answer = on_answer,
+	.packet_end = on_packet_end,
+	.packet_room = on_packet_room,
+	.take = on_take,
+	.packet = on_packet,
 };
+
+/* --- operations at one node ----------------------------------------------- */
+
+static enum rfm_remote_result remote_check(void *opaque, uint8_t from,
+					   enum rfm_remote_access access,
+					   uint32_t key, uint64_t offset, uint32_t length)
+{
+	if (key)
+		return RFM_REMOTE_DENIED;
+	return offset + length <= RIG_MEMORY ? RFM_REMOTE_OK : RFM_REMOTE_RANGE;
+}
+
+static void remote_load(void *opaque, uint32_t key, uint64_t offset, void *data, uint32_t length)
+{
+	const struct rig_peer *peer = opaque;
+
+	memcpy(data, peer->memory + offset, length);
+}
+
+static void remote_store(void *opaque, uint32_t key, uint64_t offset, const void *data,
+			 uint32_t length)
+{
+	struct rig_peer *peer = opaque;
+
+	memcpy(peer->memory + offset, data, length);
+}
+
+static bool remote_may_update(void *opaque)
+{
+	struct rig_peer *peer = opaque;
+
+	return rfm_node_may_store(&peer->node);
+}
+
+static void remote_update(void *opaque, uint64_t offset, const void *data, uint32_t length)
+{
+	struct rig_peer *peer = opaque;
+
+	memcpy(peer->memory + offset, data, length);
+	rfm_remote_stored(peer->remote, offset, length);
+	assert_true(rfm_node_store(&peer->node, offset, data, length, *peer->clock));
+}
+
+static void remote_wake(void *opaque)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->remote_awake = true;
+}
+
+static int remote_port_room(void *opaque, uint32_t port)
+{
+	const struct rig_peer *peer = opaque;
+
+	return port == 7 ? peer->port_room : -1;
+}
+
+static enum rfm_remote_result remote_message(void *opaque, uint32_t port, uint8_t from, void *data,
+					     uint32_t length)
+{
+	struct rig_peer *peer = opaque;
+	unsigned int at = peer->message_count++;
+
+	assert_int_equal(port, 7);
+	assert_true(peer->port_room-- > 0 && at < RIG_PACKETS);
+	peer->messages[at].from = from;
+	peer->messages[at].data = data;
+	peer->messages[at].length = length;
+	return RFM_REMOTE_OK;
+}
+
+static const struct rfm_remote_ops remote_ops = {
+	.check = remote_check,
+	.load = remote_load,
+	.store = remote_store,
+	.may_update = remote_may_update,
+	.update = remote_update,
+	.wake = remote_wake,
+	.port_room = remote_port_room,
+	.message = remote_message,
+};
+
+static void free_remote(struct rig_peer *peer)
+{
+	if (peer->remote)
+		rfm_remote_destroy(peer->remote);
+	free(peer->remote);
+	peer->remote = NULL;
+	while (peer->message_count)
+		free(peer->messages[--peer->message_count].data);
+}
+
+void rig_remote(struct rig *rig)
+{
+	for (int i = 0; i < rig->count; i++) {
+		struct rig_peer *peer = &rig->peers[i];
+
+		if (peer->remote)
+			continue;
+		peer->clock = &rig->now;
+		peer->remote = calloc(1, sizeof(*peer->remote));
+		assert_non_null(peer->remote);
+		rfm_remote_init(peer->remote, &peer->node, &remote_ops, peer);
+	}
+}
+
+bool rig_run_remote(struct rig *rig, int i)
+{
+	struct rig_peer *peer = &rig->peers[i];
+
+	if (!peer->remote || (!peer->remote_awake && peer->remote_next > rig->now))
+		return false;
+	peer->remote_awake = false;
+	peer->remote_next = rfm_remote_run(peer->remote, rig->now);
+	if (!rig->lazy)
+		rfm_node_send_queued(&peer->node, rig->now);
+	return true;
+}
+
+/* --- the ring ------------------------------------------------------------- */
 
 int rig_next(const struct rig *rig, int peer)
 {
@@ -153,8 +336,10 @@ void rig_start_as(struct rig *rig, int i, const struct rfm_node_config *config)
 {
 	struct rig_peer *peer = &rig->peers[i];
 
+	free_remote(peer);
 	rfm_node_destroy(&peer->node);
 	free(peer->stored);
+	free(peer->packets);
 	free(peer->out.frames);
 	memset(peer, 0, sizeof(*peer));
 	assert_int_equal(rfm_node_init(&peer->node, config, &ops, peer, rig->now), 0);
@@ -235,8 +420,10 @@ struct rig *rig_new_mode(int count, int first_id, const struct rig_mode *mode)
 void rig_free(struct rig *rig)
 {
 	for (int i = 0; i < rig->count; i++) {
+		free_remote(&rig->peers[i]);
 		rfm_node_destroy(&rig->peers[i].node);
 		free(rig->peers[i].stored);
+		free(rig->peers[i].packets);
 		free(rig->peers[i].out.frames);
 	}
 	free(rig->peers);
@@ -249,10 +436,10 @@ static uint8_t *pipe_put(struct rig_pipe *pipe)
 		pipe->head = pipe->tail = 0;
 	if (pipe->tail == pipe->size) {
 		pipe->size = pipe->size ? pipe->size * 2 : 64;
-		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_PACKET_MAX);
+		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_UNIT_MAX);
 		assert_non_null(pipe->frames);
 	}
-	return pipe->frames + (size_t)RFM_PACKET_MAX * pipe->tail++;
+	return pipe->frames + (size_t)RFM_UNIT_MAX * pipe->tail++;
 }
 
 unsigned int rig_in_flight(const struct rig *rig, int from)
@@ -272,7 +459,7 @@ bool rig_pull(struct rig *rig, int i, unsigned int frames)
 
 	peer->awake = false;
 	while (frames--) {
-		uint8_t buf[RFM_PACKET_MAX];
+		uint8_t buf[RFM_UNIT_MAX];
 		unsigned int len = rfm_node_pull(&peer->node, buf, rig->now);
 
 		if (!len)
@@ -293,7 +480,7 @@ bool rig_deliver(struct rig *rig, int from)
 
 	if (pipe->head == pipe->tail)
 		return false;
-	wire = pipe->frames + (size_t)RFM_PACKET_MAX * pipe->head++;
+	wire = pipe->frames + (size_t)RFM_UNIT_MAX * pipe->head++;
 	rfm_node_receive(&rig->peers[rig_next(rig, from)].node, wire, rfm_frame_length(wire),
 			 rig->now);
 	return true;
@@ -313,6 +500,7 @@ void rig_settle(struct rig *rig)
 	do {
 		moved = false;
 		for (int i = 0; i < rig->count; i++) {
+			moved |= rig_run_remote(rig, i);
 			if (has_reason_to_pull(rig, i))
 				moved |= rig_pull(rig, i, 64);
 			while (rig_deliver(rig, i))
@@ -340,7 +528,7 @@ bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame)
 
 	if (pipe->head == pipe->tail)
 		return false;
-	wire = pipe->frames + (size_t)RFM_PACKET_MAX * pipe->head++;
+	wire = pipe->frames + (size_t)RFM_UNIT_MAX * pipe->head++;
 	assert_int_equal(rfm_frame_decode_header(wire, frame), RFM_FRAME_OK);
 	if (frame->count == 1)
 		memcpy(frame->data, wire + RFM_FRAME_HEADER, frame->length);
@@ -352,7 +540,7 @@ void rig_damage(struct rig *rig, int from)
 	struct rig_pipe *pipe = &rig->peers[from].out;
 
 	assert_true(pipe->head != pipe->tail);
-	pipe->frames[(size_t)RFM_PACKET_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
+	pipe->frames[(size_t)RFM_UNIT_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
 }
 
 void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame)
@@ -366,6 +554,8 @@ void rig_store(struct rig *rig, int i, uint32_t offset, const void *data, unsign
 
 	if (offset + len <= RIG_MEMORY)
 		rfm_memory_store(peer->memory + offset, data, len);
+	if (peer->remote)
+		rfm_remote_stored(peer->remote, offset, len);
 	if (!rfm_node_store(&peer->node, offset, data, len, rig->now))
 		peer->status |= RFM_NODE_TX_FULL;
 	if (!rig->lazy)
@@ -408,6 +598,24 @@ bool rig_query(struct rig *rig, int i, uint64_t ticket, uint32_t offset, unsigne
 	if (!rig->lazy)
 		rfm_node_send_queued(&rig->peers[i].node, rig->now);
 	return begun;
+}
+
+enum rfm_insert_result rig_packet(struct rig *rig, int i, uint8_t to, unsigned int length,
+				  uint8_t fill)
+{
+	const struct rfm_packet packet = {
+		.node = to, .class = RFM_PACKET_MESSAGE, .first = true, .last = true,
+		.stream = 0x1234, .length = length,
+	};
+	uint8_t data[RFM_PACKET_DATA + 1];
+	enum rfm_insert_result result;
+
+	for (unsigned int at = 0; at < length; at++)
+		data[at] = fill + at;
+	result = rfm_node_packet(&rig->peers[i].node, &packet, data, fill, rig->now);
+	if (!rig->lazy)
+		rfm_node_send_queued(&rig->peers[i].node, rig->now);
+	return result;
 }
 
 void rig_store32(struct rig *rig, int peer, uint32_t offset, uint32_t value)

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ring/ether.h"
 #include "ring/node.h"
+#include "ring/remote.h"
 
 #define RIG_PEERS_MAX	8
 #define RIG_MEMORY	4096
@@ -36,9 +38,18 @@ struct rig_interrupt {
 	uint64_t after;		/* updates stored before it */
 };
 
+/* A packet that came. */
+struct rig_packet {
+	struct rfm_packet packet;
+	uint8_t data[RFM_PACKET_DATA];
+	uint64_t after;		/* updates stored before it */
+};
+
+#define RIG_PACKETS	64	/* that came, or ended, at most */
+
 /* A fibre: frames, one after the other, that left one node and have not arrived. */
 struct rig_pipe {
-	uint8_t *frames;	/* RFM_PACKET_MAX bytes each */
+	uint8_t *frames;	/* RFM_UNIT_MAX bytes each */
 	uint32_t size, head, tail;
 };
 
@@ -60,6 +71,26 @@ struct rig_peer {
 	struct rfm_answer answers[RFM_RING_NODES];	/* the last of each node */
 	unsigned int answered[RFM_RING_NODES];		/* how many there were */
 	uint64_t answer_count;
+	struct rfm_remote *remote;	/* packets are its, if there is one */
+	bool remote_awake;
+	uint64_t remote_next;
+	int port_room;		/* messages that port 7 takes still; no other port is open */
+	struct {
+		uint8_t from;
+		uint32_t length;
+		uint8_t *data;
+	} messages[RIG_PACKETS];	/* those that came */
+	unsigned int message_count;
+	const uint64_t *clock;
+	struct rfm_ether *ether;	/* the test's; gets what is of its class, if there is one */
+	bool full;		/* has no room for packets */
+	struct rig_packet *packets;	/* those that came, RIG_PACKETS of them */
+	uint64_t packet_count;
+	struct {
+		uint64_t cookie;
+		enum rfm_packet_fate fate;
+	} ends[RIG_PACKETS];	/* the last of those that were sent */
+	uint64_t end_count, packet_room_count;
 	struct rig_pipe out;
 	bool cut;		/* what is sent disappears */
 };
@@ -90,6 +121,14 @@ void rig_connect(struct rig *rig, int from);
 void rig_disconnect(struct rig *rig, int from);
 /* Both fibres of a peer, and whatever follows from that. */
 void rig_join(struct rig *rig, int peer);
+
+/*
+ * Each peer that had none has a struct rfm_remote then: it exports all of its memory, and is
+ * home of all.
+ */
+void rig_remote(struct rig *rig);
+/* If it has reason to; rig_settle() does it too. Returns whether it had. */
+bool rig_run_remote(struct rig *rig, int peer);
 
 /* The ways in which a ring may be run; rules that hold must hold in each. */
 struct rig_mode {
@@ -126,6 +165,9 @@ void rig_interrupt_set(struct rig *rig, int peer, const uint8_t *set, uint8_t ki
 		       uint32_t data);
 bool rig_fence(struct rig *rig, int peer, uint64_t ticket);
 bool rig_query(struct rig *rig, int peer, uint64_t ticket, uint32_t offset, unsigned int len);
+/* @length bytes, the first of which is @fill, to node @to; their cookie is @fill too. */
+enum rfm_insert_result rig_packet(struct rig *rig, int peer, uint8_t to, unsigned int length,
+				  uint8_t fill);
 struct rfm_node_stats rig_stats(const struct rig *rig, int peer);
 /* The books of a source, once its last frames or a heartbeat came home. */
 void rig_assert_books_closed(const struct rig *rig, int peer);

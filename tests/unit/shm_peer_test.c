@@ -279,7 +279,7 @@ static void impossible_tail(void **state)
 {
 	/* Taken: 5; seen: 5. Of 8 slots 3 are not given back. */
 	static const uint32_t tails[] = { 4, 0, 14, 1000, 1u << 31, UINT32_MAX };
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(tails); i++) {
@@ -308,7 +308,7 @@ static void impossible_tail(void **state)
 static void tail_over_kept_slots(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
@@ -378,7 +378,7 @@ static void garbage_everywhere(void **state)
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		struct rfm_shm tx, rx;
-		uint8_t slot[RFM_PACKET_MAX], page[2 * SLOTS_AT];
+		uint8_t slot[RFM_UNIT_MAX], page[2 * SLOTS_AT];
 
 		make_pair(&tx, &rx, 32);
 		for (int step = 0; step < 20; step++) {
@@ -403,7 +403,7 @@ static void garbage_everywhere(void **state)
 static void peer_has_gone(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	uint64_t in = 0;
 
 	(void)state;

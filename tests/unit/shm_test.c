@@ -11,7 +11,7 @@ static void order_and_wrap(void **state)
 {
 	static const uint32_t sizes[] = { 2, 8, 64, RFM_SHM_SLOTS };
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -57,7 +57,7 @@ static unsigned int unit_bytes(uint64_t n, uint8_t *wire)
 static void trains_order_and_wrap(void **state)
 {
 	static const uint32_t sizes[] = { 64, 128, RFM_SHM_SLOTS };
-	static uint8_t wire[RFM_PACKET_MAX], slot[RFM_PACKET_MAX];
+	static uint8_t wire[RFM_UNIT_MAX], slot[RFM_UNIT_MAX];
 	struct rfm_shm tx, rx;
 
 	(void)state;
@@ -68,19 +68,19 @@ static void trains_order_and_wrap(void **state)
 		while (out < 5000) {
 			for (uint32_t n = test_random(&seed) % 20; n; n--) {
 				unsigned int len = unit_bytes(in, wire);
-				uint8_t *to = rfm_shm_reserve(&tx, rfm_packet_frames(len));
+				uint8_t *to = rfm_shm_reserve(&tx, rfm_unit_frames(len));
 
 				if (!to)
 					break;
 				memcpy(to, wire, len);
-				rfm_shm_commit(&tx, rfm_packet_frames(len));
+				rfm_shm_commit(&tx, rfm_unit_frames(len));
 				in++;
 			}
 			rfm_shm_publish(&tx);
 			for (uint32_t n = test_random(&seed) % 20; n && out < in; n--) {
 				unsigned int len = unit_bytes(out++, wire);
 
-				assert_int_equal(rfm_shm_take(&rx, slot), rfm_packet_frames(len));
+				assert_int_equal(rfm_shm_take(&rx, slot), rfm_unit_frames(len));
 				assert_memory_equal(slot, wire, len);
 			}
 			rfm_shm_release(&rx);
@@ -92,11 +92,11 @@ static void trains_order_and_wrap(void **state)
 /* A train says how many slots it takes: more than were shown is no truth. */
 static void train_longer_than_shown(void **state)
 {
-	uint8_t wire[RFM_PACKET_MAX], slot[RFM_PACKET_MAX];
+	uint8_t wire[RFM_UNIT_MAX], slot[RFM_UNIT_MAX];
 	struct rfm_shm tx, rx;
 
 	(void)state;
-	assert_true(rfm_packet_frames(unit_bytes(4, wire)) > 2);
+	assert_true(rfm_unit_frames(unit_bytes(4, wire)) > 2);
 	make_pair(&tx, &rx, 64);
 	memcpy(rfm_shm_reserve(&tx, RFM_TRAIN_FRAMES), wire, sizeof(wire));
 	rfm_shm_commit(&tx, 2);
@@ -109,7 +109,7 @@ static void train_longer_than_shown(void **state)
 static void not_before_publish(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
@@ -127,7 +127,7 @@ static void not_before_publish(void **state)
 static void what_is_no_frame(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t message[40], slot[RFM_PACKET_MAX];
+	uint8_t message[40], slot[RFM_UNIT_MAX];
 
 	(void)state;
 	memset(message, 0x4c, sizeof(message));

@@ -86,7 +86,7 @@ static void *producer_thread(void *opaque)
 static void *consumer_thread(void *opaque)
 {
 	struct pace *p = opaque;
-	_Alignas(8) uint8_t slot[RFM_PACKET_MAX];
+	_Alignas(8) uint8_t slot[RFM_UNIT_MAX];
 	uint64_t found = 0;
 
 	while (!(found & LAST)) {
@@ -199,7 +199,7 @@ static void stay_on(unsigned int which)
 static void *shower(void *opaque)
 {
 	struct moment *m = opaque;
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	uint64_t seed = 1;
 
 	stay_on(0);
@@ -225,7 +225,7 @@ static void moment_consumer_sleeps(void **state)
 {
 	struct rfm_shm tx, rx;
 	struct moment m = { .tx = &tx };
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	uint64_t seed = 2;
 	cpu_set_t before;
 	pthread_t thread;

@@ -26,7 +26,9 @@ static void sizes_fit(void **state)
 		CALL(UNSUBSCRIBE, subscribe), CALL(WATCH, watch), CALL(FENCE, fence_wait),
 		CALL(SEND_SET, send_set), CALL(GET_CONFIG, config),
 		CALL(SET_CONFIG, config), CALL(WRITER, writer), CALL(COUNTERS, counters),
-		CALL(RING_MAP, ring_map), CALL(VERIFY, verify),
+		CALL(RING_MAP, ring_map), CALL(VERIFY, verify), CALL(REMOTE, operation),
+		CALL(RESYNC, resync_wait), CALL(PORT, port_listen),
+		CALL(REGION, memory_region), CALL(EXPORT, export),
 	};
 
 	(void)state;

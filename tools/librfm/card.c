@@ -295,15 +295,19 @@ static const struct rfm_events_ops card_events_ops = {
  */
 static void set_stream(unsigned long request, void *argument)
 {
+	struct rfm_memory_region *region = argument;
 	struct rfm_listen *listen = argument;
 	struct rfm_watch *watch = argument;
 
 	if (request == RFM_IOC_LISTEN) {
 		listen->record_size = sizeof(struct rfm_event);
 		listen->flags |= RFM_LISTEN_NONBLOCK;
-	} else {
+	} else if (request == RFM_IOC_WATCH) {
 		watch->record_size = sizeof(struct rfm_event);
 		watch->flags |= RFM_WATCH_NONBLOCK;
+	} else {
+		region->record_size = sizeof(struct rfm_event);
+		region->flags |= RFM_MEMORY_NONBLOCK;
 	}
 }
 
@@ -327,6 +331,11 @@ static struct rfm_events *card_stream(struct rfm *rfm, unsigned long request, vo
 	return NULL;
 }
 
+static struct rfm_messages *card_listen_port(struct rfm *rfm, struct rfm_port_listen *listen)
+{
+	return card_port_listen(to_card(rfm)->fd, listen);
+}
+
 /* --- the end -------------------------------------------------------------------------- */
 
 static int card_close(struct rfm *rfm)
@@ -348,6 +357,7 @@ static const struct rfm_backend card_backend = {
 	.load = card_load,
 	.store = card_write,
 	.set_threshold = card_set_threshold,
+	.listen_port = card_listen_port,
 	.fd = card_fd,
 	.close = card_close,
 };

@@ -30,6 +30,8 @@ static const char *const event_names[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_LOSS] = "loss",
 	[RFM_EVENT_ID_IN_USE] = "id-in-use",
 	[RFM_EVENT_DROPPED] = "dropped",
+	[RFM_EVENT_INCOMPLETE] = "incomplete",
+	[RFM_EVENT_WRITTEN] = "written",
 };
 
 static const char *const counter_names[RFM_COUNTERS] = {
@@ -71,6 +73,15 @@ static const char *const counter_names[RFM_COUNTERS] = {
 	[RFM_COUNTER_BREAKS] = "breaks",
 	[RFM_COUNTER_EPOCH] = "epoch",
 	[RFM_COUNTER_TURN_NS] = "turn_ns",
+	[RFM_COUNTER_PACKETS] = "packets",
+	[RFM_COUNTER_PACKETS_TAKEN] = "packets_taken",
+	[RFM_COUNTER_PACKETS_LOST] = "packets_lost",
+	[RFM_COUNTER_PACKETS_RECEIVED] = "packets_received",
+	[RFM_COUNTER_PACKETS_REFUSED] = "packets_refused",
+	[RFM_COUNTER_REQUESTS] = "requests",
+	[RFM_COUNTER_REQUESTS_FAILED] = "requests_failed",
+	[RFM_COUNTER_SERVED] = "served",
+	[RFM_COUNTER_RESYNC_BYTES] = "resync_bytes",
 };
 
 /* What an errno of these calls means here, where its usual text does not say it. */
@@ -81,19 +92,24 @@ static const struct {
 	{ EIO, "frames were lost on the way, or the card refuses" },
 	{ EBADF, "it is not open for that" },
 	{ EAGAIN, "nodes came or went meanwhile, or it is not there yet" },
-	{ EBUSY, "somebody else has it, or a node stands still" },
+	{ EBUSY, "somebody else has it, or a node stands still or has no room" },
 	{ ENODEV, "the card is gone (unplugged, or its driver was unbound)" },
 	{ ENXIO, "the card is gone (unplugged, or its driver was unbound)" },
 	{ EINVAL, "a value, flag or range that is none" },
 	{ ENOTTY, "this is not a reflective-memory card" },
 	{ ENOSPC, "there is no room for more" },
-	{ ENODATA, "it was never written" },
+	{ ENODATA, "it was never written, or that node is incomplete itself" },
 	{ ENOLINK, "this node sends nothing: no signal, or its transmitter is off" },
-	{ ETIMEDOUT, "it did not come home in time" },
+	{ ETIMEDOUT, "it has not ended in time" },
 	{ ENOBUFS, "the ring had no room in time" },
 	{ EOPNOTSUPP, "this card, or node, cannot do that" },
 	{ EXDEV, "the clocks are not the same" },
 	{ ECANCELED, "another thread has ended the wait" },
+	{ EHOSTUNREACH, "there is no such node on the ring, or none that is complete" },
+	{ ECONNREFUSED, "nobody listens at that port" },
+	{ EADDRINUSE, "somebody listens at that port already" },
+	{ EREMOTEIO, "no answer has come: it may have been done" },
+	{ EALREADY, "another one is under way" },
 };
 
 const char *rfm_event_name(uint32_t type)

@@ -18,7 +18,7 @@
 /**
  * struct rfm_backend - what is behind a handle
  * @call: a request RFM_IOC_* of linux/rfm.h, with its structure, returns and errors as there
- * @stream: RFM_IOC_LISTEN or RFM_IOC_WATCH, whose record_size is the back end's affair;
+ * @stream: RFM_IOC_LISTEN, _WATCH or _REGION, whose record_size is the back end's affair;
  *	NULL with errno
  * @map: as rfm_map()
  * @read: @offset and @length may be anything; words of up to 8 bytes are not torn
@@ -26,6 +26,8 @@
  * @store: up to 8 bytes at a multiple of their number, in one
  * @load: likewise
  * @set_threshold: as rfm_set_threshold()
+ * @listen_port: RFM_IOC_PORT, whose flags and header_size are the back end's affair; NULL with
+ *	errno
  * @fd: as rfm_fd()
  * @close: frees the handle unless it fails
  */
@@ -38,6 +40,7 @@ struct rfm_backend {
 	int (*load)(struct rfm *rfm, uint64_t offset, void *word, size_t size);
 	int (*store)(struct rfm *rfm, uint64_t offset, const void *word, size_t size);
 	int (*set_threshold)(struct rfm *rfm, size_t bytes);
+	struct rfm_messages *(*listen_port)(struct rfm *rfm, struct rfm_port_listen *listen);
 	int (*fd)(const struct rfm *rfm);
 	int (*close)(struct rfm *rfm);
 };
@@ -68,6 +71,27 @@ struct rfm_events {
 	int fd;			/* readable when there is a record */
 	int cancel_fd;
 };
+
+/**
+ * struct rfm_messages_ops - what is behind a port
+ * @receive: as rfm_receive()
+ * @fd: as rfm_messages_fd()
+ * @close: frees the port
+ */
+struct rfm_messages_ops {
+	int (*receive)(struct rfm_messages *port, void *data, size_t size, size_t *length,
+		       uint32_t *node, int timeout_ms);
+	int (*fd)(const struct rfm_messages *port);
+	void (*close)(struct rfm_messages *port);
+};
+
+/* What every port begins with. */
+struct rfm_messages {
+	const struct rfm_messages_ops *ops;
+};
+
+/** card_port_listen() - of the card that @fd is of */
+struct rfm_messages *card_port_listen(int fd, struct rfm_port_listen *listen);
 
 /** events_init() - @events is a stream; -1 with errno */
 int events_init(struct rfm_events *events, const struct rfm_events_ops *ops, int fd);

@@ -93,6 +93,9 @@ static int ring_call(struct rfm *rfm, unsigned long request, void *argument)
 		{ RFM_IOC_VERIFY, ring_verify },
 		{ RFM_IOC_REG, ring_reg },
 		{ RFM_IOC_EVENT_COUNTS, ring_event_counts },
+		{ RFM_IOC_REMOTE, ring_remote },
+		{ RFM_IOC_RESYNC, ring_resync },
+		{ RFM_IOC_EXPORT, ring_export },
 	};
 
 	if (node_check(node_of(rfm)))
@@ -112,6 +115,7 @@ const struct rfm_backend ring_backend = {
 	.load = ring_load,
 	.store = ring_write,
 	.set_threshold = ring_set_threshold,
+	.listen_port = ring_listen_port,
 	.fd = ring_fd,
 	.close = ring_close,
 };

@@ -39,6 +39,7 @@ static const struct setting {
 	{ "authentic-late", FLAG, RFMRING_AUTHENTIC_LATE },
 	{ "authentic-ids", FLAG, RFMRING_AUTHENTIC_IDS },
 	{ "stream-only", FLAG, RFMRING_STREAM_ONLY },
+	{ "auto-resync", FLAG, RFMRING_AUTO_RESYNC },
 	{ "clock", CLOCK, RFMRING_CLOCK_TAI },
 };
 #define SETTINGS	(sizeof(settings) / sizeof(*settings))

@@ -379,6 +379,10 @@ struct rfm_events *ring_stream(struct rfm *rfm, unsigned long request, void *arg
 
 	if (node_check(node))
 		return NULL;
+	if (request == RFM_IOC_REGION) {
+		errno = EOPNOTSUPP;	/* librfmring has none */
+		return NULL;
+	}
 	return request == RFM_IOC_LISTEN ? make_listener(node, argument) :
 	       make_watch(node, argument);
 }

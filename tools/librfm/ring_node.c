@@ -295,7 +295,7 @@ struct rfm *backend_ring_open(const char *address, int flags)
 		return NULL;
 	}
 	handle->rfm.backend = &ring_backend;
-	handle->rfm.can = can_of(RFM_EXT_FEATURES);
+	handle->rfm.can = can_of(RFM_EXT_FEATURES) & ~(uint64_t)RFM_CAN_REGION;
 	handle->rfm.memory_size = node->memory_size;
 	handle->rfm.writable = flags == O_RDWR;
 	handle->node = node;

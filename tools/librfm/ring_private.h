@@ -7,6 +7,7 @@
  *	ring.c		the memory; the table of requests
  *	ring_state.c	requests: settings and what there is to know
  *	ring_fence.c	requests: interrupts, and whether all is everywhere
+ *	ring_remote.c	requests: operations at one node; ports
  *	ring_owned.c	requests: subscriptions, and what handles own
  *	ring_events.c	streams: their making and their end
  *	ring_queue.c	the queue of a stream
@@ -51,6 +52,8 @@ struct last_write {
 	uint16_t node;
 	bool written;
 };
+
+struct ring_port;
 
 enum node_state {
 	NODE_OPENING,
@@ -100,6 +103,7 @@ struct ring_node {
 	uint64_t statuses;
 	struct ring_handle *handles;
 	struct ring_stream *streams;
+	struct ring_port *ports;
 	struct last_write *last;
 	struct rfm_granules owned;
 	struct backlog {
@@ -207,6 +211,13 @@ int ring_send_set(struct rfm *rfm, void *argument);
 int ring_fence(struct rfm *rfm, void *argument);
 int ring_ring_test(struct rfm *rfm, void *argument);
 int ring_verify(struct rfm *rfm, void *argument);
+
+/* --- ring_remote.c */
+
+int ring_remote(struct rfm *rfm, void *argument);
+int ring_resync(struct rfm *rfm, void *argument);
+int ring_export(struct rfm *rfm, void *argument);
+struct rfm_messages *ring_listen_port(struct rfm *rfm, struct rfm_port_listen *listen);
 
 /* --- ring_owned.c */
 

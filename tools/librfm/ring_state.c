@@ -252,6 +252,7 @@ static struct rfm_member member_of(uint32_t clock_domain, uint64_t offset,
 	member.transit_ns = other->transit_ns;
 	member.flags = (other->clock_domain != clock_domain ? RFM_EVENT_AGE_UNKNOWN : 0) |
 		       (other->paused ? RFM_MEMBER_PAUSED : 0) |
+		       (other->incomplete ? RFM_MEMBER_INCOMPLETE : 0) |
 		       (other->ahead_ns ? RFM_MEMBER_AHEAD : 0);
 	return member;
 }
@@ -282,7 +283,10 @@ int ring_ring_map(struct rfm *rfm, void *argument)
 							    &others[i]);
 	}
 	if (node->id < map->count)
-		members[node->id].present = !state.left;
+		members[node->id] = (struct rfm_member){
+			.present = !state.left,
+			.flags = state.incomplete ? RFM_MEMBER_INCOMPLETE : 0,
+		};
 	map->turn_ns = state.turn_ns;
 	map->epoch = state.epoch;
 	return 0;

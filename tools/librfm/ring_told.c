@@ -89,6 +89,7 @@ static const struct {
 	{ RFMRING_BREAK, RFM_EVENT_BREAK, 0 },
 	{ RFMRING_EPOCH, RFM_EVENT_MEMBERSHIP, 0 },
 	{ RFMRING_DUPLICATE_ID, RFM_EVENT_ID_IN_USE, 0 },
+	{ RFMRING_INCOMPLETE, RFM_EVENT_INCOMPLETE, 0 },
 };
 
 void ring_status(void *opaque, uint32_t what)
@@ -117,7 +118,8 @@ void ring_status(void *opaque, uint32_t what)
 		node->seen |= status_table[i].lisr;
 		event.type = status_table[i].type;
 		event.node = event.type == RFM_EVENT_BREAK ? state.break_at : RFM_NODE_ALL;
-		event.data = event.type == RFM_EVENT_MEMBERSHIP ? state.epoch : 0;
+		event.data = event.type == RFM_EVENT_MEMBERSHIP ? state.epoch :
+			     event.type == RFM_EVENT_INCOMPLETE ? state.incomplete : 0;
 		to_listeners(node, &event);
 	}
 	pthread_mutex_unlock(&node->lock);

@@ -119,7 +119,7 @@ static void produce(struct queue *q)
 static void consume(struct bench_shared *shared, struct queue *q, int slice)
 {
 	uint64_t start = now_ns(), frames = 0, now;
-	uint8_t slot[RFM_PACKET_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	struct rfm_frame frame;
 
 	do {

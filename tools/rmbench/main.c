@@ -18,6 +18,9 @@
 /* Limits from the project's goals. */
 #define HOP_LIMIT	3.0	/* times the bare hand-off */
 #define GROWTH_LIMIT	1.2	/* times the bare growth */
+#define CAS_LIMIT	1.3	/* times a READ */
+#define RESYNC_LIMIT	1.3	/* times a bulk write */
+#define BESIDE_LIMIT	1.2	/* a store beside packets, times one beside bulk writes */
 #define PACED_BAND	0.03	/* of the card's published rate */
 #define QUEUE_NS	44.0	/* a bare queue with a CRC, 64 bytes, on the first machine */
 
@@ -236,6 +239,31 @@ static void measure_tls(void)
 	measure_link("two nodes, saturated, round", false);
 }
 
+/* The measure before and after, so that both see the same machine. */
+static void measure_remote(struct row row, enum bench_operation what, const char *measure_name,
+			   enum bench_operation measure, double scale)
+{
+	row.nodes = 2;
+	row.beside = checked(bench_remote(measure, share, why)) / scale;
+	row.value = checked(bench_remote(what, share, why)) / scale;
+	row.beside = (row.beside + checked(bench_remote(measure, share, why)) / scale) / 2;
+	row.beside_what = measure_name;
+	add_row(row);
+}
+
+static void measure_operations(void)
+{
+	measure_remote((struct row){
+		.what = "a word changed at its home", .bytes = 8, .unit = "us", .high = CAS_LIMIT,
+	}, BENCH_CAS, "reading 8 bytes", BENCH_READ, 1000);
+	measure_remote((struct row){
+		.what = "resync of 64 MiB", .unit = "us/MiB", .high = RESYNC_LIMIT,
+	}, BENCH_RESYNC, "a bulk write", BENCH_BULK, 1000);
+	measure_remote((struct row){
+		.what = "p99 of a store beside packets", .bytes = 4, .unit = "us", .high = BESIDE_LIMIT,
+	}, BENCH_STORE_BESIDE_PACKETS, "beside bulk writes", BENCH_STORE_BESIDE_BULK, 1000);
+}
+
 static void measure_everything(void)
 {
 	double queue4, queue64;
@@ -266,10 +294,11 @@ static const struct verb verbs[] = {
 	{ "queue", measure_queues, 2 },
 	{ "pair", measure_pair, 2 },
 	{ "tls", measure_tls, 6 },
+	{ "remote", measure_operations, 9 },
 };
 
 static const char usage[] =
-	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair|tls\n"
+	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair|tls|remote\n"
 	"\n"
 	"Measures what a ring of processes costs on this machine, beside bare figures.\n"
 	"\n"
@@ -277,6 +306,7 @@ static const char usage[] =
 	"  queue                  the bare shared-memory queue only\n"
 	"  pair                   of these and of two saturated nodes, 64 bytes only\n"
 	"  tls                    links over TCP, without TLS and with it\n"
+	"  remote                 operations at one node, of two\n"
 	"  -j, --json             print JSON instead of a table\n"
 	"  -s, --seconds SECONDS  time for all measurements together, 1 to 3600; default 20\n"
 	"  -h, --help             print this\n";

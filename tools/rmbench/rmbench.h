@@ -86,4 +86,17 @@ struct bench_ring {
  */
 double bench_ring(const struct bench_ring *ring, double seconds, char *sentence);
 
+enum bench_operation {
+	BENCH_READ,			/* 8 bytes of the other node */
+	BENCH_CAS,			/* a word there */
+	BENCH_RESYNC,			/* 64 MiB, as they are there; a unit is a MiB, as with the next */
+	BENCH_BULK,			/* 64 MiB, written here and stored there */
+	/* What one store in a hundred takes longer than, while blocks go there */
+	BENCH_STORE_BESIDE_PACKETS,
+	BENCH_STORE_BESIDE_BULK,	/* the same, while blocks are written */
+};
+
+/** bench_remote() - a ring of two processes; ns a unit */
+double bench_remote(enum bench_operation what, double seconds, char *sentence);
+
 #endif

@@ -32,6 +32,7 @@ static const struct option verb_options[] = {
 	{ "discard", no_argument, NULL, OPTION_DISCARD },
 	{ "equal", required_argument, NULL, OPTION_EQUAL },
 	{ "exec", required_argument, NULL, OPTION_EXEC },
+	{ "file", required_argument, NULL, 'f' },
 	{ "from", required_argument, NULL, OPTION_FROM },
 	{ "interval", required_argument, NULL, 'i' },
 	{ "memory", required_argument, NULL, OPTION_MEMORY },

@@ -62,7 +62,8 @@ const struct verb verbs[] = {
 	  "Prints a line for each thing that happens to the cards of this machine:\n"
 	  "created, changed (what, and by whom), deleted, link-down, link-up, sync-loss,\n"
 	  "bad-data, rogue, tx-full, rx-full, loss, break, membership, id-in-use, late,\n"
-	  "stale, fresh, conflict, ...; and OVERRUN, with how many, where some were lost.\n"
+	  "stale, fresh, conflict, incomplete, complete, ...; and OVERRUN, with how many,\n"
+	  "where some were lost.\n"
 	  "Says 'monitoring ...' on standard error once nothing can be missed any more.\n"
 	  "\n"
 	  "  -n, --count=COUNT  end after COUNT lines\n"
@@ -86,7 +87,7 @@ const struct verb verbs[] = {
 	  "  reset int1 int2 int3 int4 sync-loss bad-data tx-full rx-full rx-almost-full\n"
 	  "  rogue write-inhibited parity all (default: all)\n"
 	  "and, on a card with the extension block, conflict signal break membership loss\n"
-	  "id-in-use.\n"
+	  "id-in-use incomplete.\n"
 	  "Says 'listening on DEV ...' on standard error once nothing can be missed any\n"
 	  "more. Interrupts that came while nobody listened for their type are printed\n"
 	  "first.\n"
@@ -213,6 +214,73 @@ const struct verb verbs[] = {
 	  "                     of a round, 0.1 s to an hour (default 1 s)\n"
 	  "  -n, --count=COUNT  end after COUNT rounds\n",
 	  "count interval", verb_top },
+	{ "get", "DEV NODE OFFSET|RANGE|NAME [-w WIDTH] [-t TIME] [--raw]",
+	  "Prints bytes of the memory of one node, behind all that this one has stored so\n"
+	  "far: of a NAME its values, as peek. The node has to allow it: 'rmctl export'\n"
+	  "there. NODE may be this one.\n"
+	  "\n"
+	  "  -w, --width=WIDTH  of OFFSET: 1, 2, 4 (default) or 8 bytes\n"
+	  "  -t, --timeout=TIME how long to wait; it ends by itself after some seconds\n"
+	  "      --raw          the bytes themselves\n",
+	  "width timeout raw", verb_get },
+	{ "put", "DEV NODE OFFSET|NAME VALUE | DEV NODE OFFSET|RANGE|NAME -f FILE [...]",
+	  "Writes into the memory of one node, and of no other. Nobody is told there. To a\n"
+	  "NAME, which is one value, in its type: -12.5, true, 'a text'.\n"
+	  "\n"
+	  "  -w, --width=WIDTH  of VALUE at OFFSET: 1, 2, 4 (default) or 8 bytes\n"
+	  "  -f, --file=FILE    the bytes of FILE, at most 1 MiB, in place of VALUE; -:\n"
+	  "                     standard input\n"
+	  "  -t, --timeout=TIME how long to wait; it ends by itself after some seconds\n",
+	  "width timeout file", verb_put },
+	{ "cas", "DEV NODE OFFSET|NAME EXPECTED VALUE [-w WIDTH] [...]",
+	  "Changes a word, which all nodes then have, to VALUE, if it is EXPECTED at its\n"
+	  "home NODE, and prints what it was. Status 1 if it was another. A NAME is a value\n"
+	  "of 4 or 8 bytes; EXPECTED and VALUE are in its type.\n"
+	  "\n"
+	  "  -w, --width=WIDTH  of OFFSET: 4 (default) or 8 bytes\n"
+	  "  -t, --timeout=TIME how long to wait; it ends by itself after some seconds\n",
+	  "width timeout", verb_cas },
+	{ "add", "DEV NODE OFFSET|NAME VALUE [-w WIDTH] [...]",
+	  "Adds VALUE, which may be negative, to a word at its home NODE, which all nodes\n"
+	  "then have, and prints what it was. A NAME is an integer of 4 or 8 bytes.\n"
+	  "\n"
+	  "  -w, --width=WIDTH  of OFFSET: 4 (default) or 8 bytes\n"
+	  "  -n, --count=COUNT  so often; prints how often it was done, and may have been\n"
+	  "  -t, --timeout=TIME how long to wait; it ends by itself after some seconds\n",
+	  "width count timeout", verb_add },
+	{ "message", "DEV NODE PORT TEXT | DEV NODE PORT -f FILE [-t TIME]",
+	  "Sends TEXT to a port of one node, whole or not at all, behind all that this one\n"
+	  "has stored so far. Done when it is in the queue there. A TEXT that begins with\n"
+	  "'-' stands behind --.\n"
+	  "\n"
+	  "  -f, --file=FILE    the bytes of FILE, at most 1 MiB; -: standard input\n"
+	  "  -t, --timeout=TIME how long to wait; it ends by itself after some seconds\n",
+	  "timeout file", verb_message },
+	{ "receive", "DEV PORT [-n COUNT] [-t TIME] [--raw]",
+	  "Listens at a port, and prints the next message, behind the id of its sender.\n"
+	  "Says 'listening at port PORT ...' on standard error when others can send. 4\n"
+	  "messages wait for a reader that is slow; then their senders do. What a terminal\n"
+	  "cannot show is '?'.\n"
+	  "\n"
+	  "  -n, --count=COUNT  end after COUNT messages (default 1)\n"
+	  "  -t, --timeout=TIME end after this time; status 1 if -n has not been reached\n"
+	  "      --raw          the bytes and nothing else\n",
+	  "count timeout raw", verb_receive },
+	{ "resync", "DEV [NODE] [-t TIME]",
+	  "Gets from a complete node, by default the nearest, what this memory lacks\n"
+	  "because the card came late or has missed something, while all go on storing:\n"
+	  "nothing newer is undone. Status 1 if something got lost meanwhile.\n"
+	  "\n"
+	  "  -t, --timeout=TIME give up then\n",
+	  "timeout", verb_resync },
+	{ "export", "DEV RANGE|NAME RIGHTS [--while CMD]",
+	  "Allows other nodes to read or write RANGE, or makes this node the home of its\n"
+	  "words, for cas and add; RIGHTS is read, write, home, or several: read,home. For\n"
+	  "as long as it runs, which it says on standard error: 'exporting from DEV ...'.\n"
+	  "\n"
+	  "      --while=CMD    only as long as this command runs; its exit status is that\n"
+	  "                     of CMD\n",
+	  "while", verb_export },
 	{ "regions", "check|export|import [FILE] [--to|--from FORMAT]",
 	  "  check [FILE] [--memory SIZE]       all that is wrong with it; then status 1\n"
 	  "  export [FILE] --to csv|json|header to standard output\n"
@@ -248,10 +316,8 @@ const char verbs_help[] =
 	"  show DEV | stats DEV | subscriptions DEV   settings | counters | who has what\n"
 	"Wake me when this word changes, or something happens\n"
 	"  watch DEV RANGE [--exec CMD]      a line, or a command, for each update\n"
-	"  trace DEV RANGE | top DEV         each write | live rates, ages, latencies\n"
+	"  trace DEV RANGE | who DEV RANGE | top DEV  each write | last writer | rates\n"
 	"  listen DEV [TYPE...] | monitor    interrupts, events | changes, link, losses\n"
-	"Who overwrites my word?\n"
-	"  who DEV RANGE             the last writer; 'listen DEV conflict' tells of more\n"
 	"Look into the memory, or change it on every node\n"
 	"  peek DEV RANGE | dump DEV RANGE | poke DEV RANGE VALUE | fill DEV RANGE VALUE\n"
 	"  save DEV RANGE FILE | load DEV FILE RANGE | diff DEV RANGE FILE\n"
@@ -260,5 +326,7 @@ const char verbs_help[] =
 	"  set DEV [NAME=VALUE...]   LED, transmitter, loopback, offset, policy, owners\n"
 	"  subscribe DEV RANGE | unsubscribe DEV RANGE     what is received and sent\n"
 	"  save-config DEV >FILE | apply FILE | send DEV NODE TYPE [DATA] (an interrupt)\n"
+	"  get | put | cas | add DEV NODE OFFSET ... | export DEV RANGE RIGHTS (allow it)\n"
+	"  message DEV NODE PORT TEXT | receive DEV PORT | resync DEV (what I missed)\n"
 	"DEV: rfm0 or a PCI address. RANGE: 0x1000-0x1fff, 0x1000+4K or a NAME in the -R\n"
 	"FILE. -j: JSON, an object a line. 'rmctl VERB --help' says more. -V: the version\n";

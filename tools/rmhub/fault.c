@@ -286,9 +286,10 @@ struct fault *faults_meet(struct faults *faults, unsigned int port,
 }
 
 /* The framing needs these, and the check does not cover what changes on the way. */
-static bool must_stay(unsigned int byte)
+static bool must_stay(const uint8_t *wire, unsigned int byte)
 {
-	return byte < AT_SOURCE || byte == AT_LENGTH || (byte >= AT_CHECK && byte < AT_DATA);
+	return byte < AT_SOURCE || byte == AT_LENGTH || (byte >= AT_CHECK && byte < AT_DATA) ||
+	       (byte == AT_PIECES && wire[AT_TYPE] == RFM_FRAME_PACKET);
 }
 
 unsigned int fault_flip(struct fault *fault, uint8_t *wire, unsigned int len)
@@ -305,7 +306,7 @@ unsigned int fault_flip(struct fault *fault, uint8_t *wire, unsigned int len)
 		do {
 			random = draw(fault);
 			byte = random % len;
-		} while (must_stay(byte));
+		} while (must_stay(wire, byte));
 	}
 	wire[byte] ^= 1u << bit;
 	return byte * 8 + bit;

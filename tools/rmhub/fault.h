@@ -163,8 +163,8 @@ uint64_t faults_tick(struct faults *faults, uint64_t now);
 /**
  * fault_flip() - damage a frame that @fault, a CORRUPT, has met
  *
- * Never its magic, version, type or length, so the one behind it is still
- * found. Returns the number of the flipped bit, counted from the first byte.
+ * Never its magic, version, type or length, nor the pieces of a packet, so the one behind it
+ * is still found. Returns the number of the flipped bit, counted from the first byte.
  */
 unsigned int fault_flip(struct fault *fault, uint8_t *wire, unsigned int len);
 

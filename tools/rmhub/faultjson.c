@@ -20,6 +20,7 @@ static const char *const type_names[RFM_FRAME_TYPES] = {
 	[RFM_FRAME_MULTICAST] = "multicast",
 	[RFM_FRAME_QUERY] = "query",
 	[RFM_FRAME_ANSWER] = "answer",
+	[RFM_FRAME_PACKET] = "packet",
 };
 
 /* --- reading -------------------------------------------------------------- */
@@ -60,7 +61,7 @@ static bool take_type(struct fields *fields, const struct field *field, json_t *
 			spec->types = 1u << type;
 	return spec->types ||
 	       fields_fail(fields, field->name, "must be data, interrupt, multicast, heartbeat, "
-			   "duplicate, break, fence, query, answer or any");
+			   "duplicate, break, fence, query, answer, packet or any");
 }
 
 static bool take_copy(struct fields *fields, const struct field *field, json_t *value)

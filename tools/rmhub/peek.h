@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "ring/frame-layout.h"
-#include "ring/wire.h"
 
 static inline uint8_t peek_type(const uint8_t *wire)
 {
@@ -46,12 +45,7 @@ static inline uint64_t peek_time(const uint8_t *wire)
 
 static inline uint16_t peek_hops(const uint8_t *wire)
 {
-	return get16(wire + AT_HOPS);
-}
-
-static inline uint8_t peek_marks(const uint8_t *wire)
-{
-	return wire[AT_MARKS];
+	return frame_hops(wire);
 }
 
 /* Hop count and marks can be believed. */

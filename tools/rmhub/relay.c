@@ -72,7 +72,7 @@ static void list_drop(struct hub_port *port, struct hub_waiting_list *list, uint
 
 	while ((waiting = STAILQ_FIRST(list))) {
 		STAILQ_REMOVE_HEAD(list, entry);
-		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_packet_frames(waiting->len);
+		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_unit_frames(waiting->len);
 		free(waiting);
 	}
 	*count = 0;
@@ -83,7 +83,7 @@ static struct hub_waiting *list_add(struct hub *hub, struct hub_port *port,
 				    struct hub_waiting_list *list, uint32_t *count,
 				    const uint8_t *wire, unsigned int len, uint64_t due)
 {
-	const unsigned int frames = rfm_packet_frames(len);
+	const unsigned int frames = rfm_unit_frames(len);
 	struct hub_waiting *waiting = NULL;
 
 	if (*count + frames <= hub->config.queue)
@@ -117,7 +117,7 @@ static void enqueue_one(struct hub *hub, unsigned int to, const uint8_t *wire, u
 			uint64_t ready)
 {
 	struct hub_port *port = &hub->ports[to];
-	const unsigned int frames = rfm_packet_frames(len);
+	const unsigned int frames = rfm_unit_frames(len);
 	struct rfm_fifo_slot *slot;
 
 	if (port->cut_out || rfm_fifo_used(&port->egress) + frames > port->egress.size) {
@@ -143,7 +143,7 @@ static void enqueue(struct hub *hub, unsigned int to, const uint8_t *wire, unsig
 	uint8_t frame[RFM_FRAME_MAX];
 	struct rfm_frame train;
 
-	if (rfm_packet_frames(len) == 1 || !hub->ports[to].config.line.paced ||
+	if (!rfm_frame_is_train(wire) || !hub->ports[to].config.line.paced ||
 	    rfm_frame_decode_header(wire, &train) != RFM_FRAME_OK) {
 		enqueue_one(hub, to, wire, len, ready);
 		return;
@@ -391,7 +391,7 @@ static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wir
 			STAILQ_INSERT_TAIL(&still, waiting, entry);
 			continue;
 		}
-		port->overtaken_count -= rfm_packet_frames(waiting->len);
+		port->overtaken_count -= rfm_unit_frames(waiting->len);
 		release(hub, i, waiting, now);
 		free(waiting);
 	}
@@ -447,8 +447,10 @@ static void delay(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned
 /* The hub is a link of its own, and says that it is no node. */
 static void count_hop(uint8_t *wire)
 {
-	rfm_frame_set_path(wire, peek_hops(wire) + 1,
-			   peek_marks(wire) + (1 << RFM_MARK_HUBS_SHIFT));
+	uint16_t marks = frame_marks(wire);
+	uint8_t hubs = marks + (1 << RFM_MARK_HUBS_SHIFT);	/* modulo 16; nothing is carried over */
+
+	rfm_frame_set_path(wire, peek_hops(wire) + 1, (marks & 0xff00) | hubs);
 }
 
 static void strike(struct hub *hub, unsigned int i, struct fault *fault,
@@ -471,7 +473,7 @@ static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 		hub->ops->fired(hub->opaque, &firing);
 	switch (kind) {
 	case FAULT_DROP:
-		port->stats.dropped[HUB_DROP_FAULT]++;
+		port->stats.dropped[HUB_DROP_FAULT] += rfm_unit_frames(len);
 		break;
 	case FAULT_CORRUPT:
 		/* It arrives nowhere, so it overtakes nobody. */
@@ -481,7 +483,7 @@ static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 			send_on(hub, i, wire, len, now);
 		break;
 	case FAULT_DUPLICATE:
-		port->stats.duplicates++;
+		port->stats.duplicates += rfm_unit_frames(len);
 		pass(hub, i, wire, len, now);
 		pass(hub, i, wire, len, now);
 		break;
@@ -545,7 +547,7 @@ static enum hub_drop verdict(struct hub *hub, unsigned int i, const uint8_t *wir
 static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
-	const unsigned int frames = rfm_packet_frames(len);
+	const unsigned int frames = rfm_unit_frames(len);
 	enum hub_drop reason = verdict(hub, i, wire);
 	struct fault *fault = NULL;
 	struct rfm_frame frame;
@@ -594,7 +596,7 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 
 	hub->ports[i].stats.in_bytes += len;
 	/* One that is damaged stays as it is: its frames would be taken for whole. */
-	if (rfm_packet_frames(len) == 1 || is_plain(hub, i) ||
+	if (!rfm_frame_is_train(wire) || is_plain(hub, i) ||
 	    rfm_frame_decode_header(wire, &train) != RFM_FRAME_OK) {
 		receive(hub, i, wire, len, now);
 		return;
@@ -607,9 +609,9 @@ void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
 {
 	struct hub_port_stats *stats = &hub->ports[i].stats;
 
-	stats->in += rfm_packet_frames(len);
+	stats->in += rfm_unit_frames(len);
 	stats->in_bytes += len;
-	stats->dropped[HUB_DROP_DEAD_PORT] += rfm_packet_frames(len);
+	stats->dropped[HUB_DROP_DEAD_PORT] += rfm_unit_frames(len);
 }
 
 bool hub_port_shines(const struct hub_port *port)
@@ -674,7 +676,7 @@ static void tick_list(struct hub *hub, unsigned int i, struct hub_waiting_list *
 		if (fault)
 			fault->in_vain++;
 		STAILQ_REMOVE_HEAD(list, entry);
-		*count -= rfm_packet_frames(waiting->len);
+		*count -= rfm_unit_frames(waiting->len);
 		release(hub, i, waiting, now);
 		if (list == &hub->ports[i].delayed)
 			let_overtaken_go(hub, i, waiting->wire, now);

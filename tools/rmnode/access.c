@@ -118,13 +118,13 @@ static const struct job_kind copy_job = {
 	copy_step, .result = copy_result, .release = copy_release
 };
 
-static uint8_t *get_data(struct control_request *request, json_t *args, size_t *length)
+uint8_t *get_data(struct control_request *request, json_t *args, const char *name, size_t *length)
 {
 	ssize_t got = -1;
 	const char *text;
 	uint8_t *data;
 
-	if (!control_get_string(request, args, "data", true, &text))
+	if (!control_get_string(request, args, name, true, &text))
 		return NULL;
 	data = malloc(strlen(text) / 2 + 1);
 	if (data)
@@ -150,7 +150,7 @@ static void begin_copy(struct control_request *request, json_t *args, struct rmn
 
 	if (!get_range(request, args, node->ring, &first, &last))
 		return;
-	data = get_data(request, args, &length);
+	data = get_data(request, args, "data", &length);
 	if (!data)
 		return;
 	room = (uint64_t)last - first + 1;

@@ -159,7 +159,7 @@ static bool word_speed(const char *text, uint64_t *speed)
 	return true;
 }
 
-static bool add_range(json_t *args, const char *text)
+bool add_range(json_t *args, const char *text)
 {
 	uint64_t first, last;
 
@@ -288,6 +288,41 @@ static const struct client_verb verbs[] = {
 	  ONE_RANGE, .run = run_range, .event = print_update,
 	  .choices = { COUNT("count", 1),
 		       { 'e', "every", .kind = CHOICE_TIME, .arg = "every_ms" } } },
+	{ "get", "[-r] [-w WIDTH] [-t SECONDS] NODE RANGE",
+	  "Print bytes of the memory of one node, which must allow it (export).\n"
+	  "  -r  the bytes themselves instead of digits\n", 2, 2, "it needs a node and a range",
+	  .run = run_get,
+	  .choices = { { 'r', .kind = CHOICE_RAW }, { 'w', .kind = CHOICE_WIDTH }, TIMEOUT } },
+	{ "put", "[-w WIDTH] [-t SECONDS] NODE ADDRESS VALUE | -f FILE NODE ADDRESS",
+	  "Write a word of WIDTH bytes (4), or what is in a file, at one node only.\n",
+	  2, 3, "it needs a node, an address and a value", .run = run_put,
+	  .choices = { { 'w', .kind = CHOICE_WIDTH }, { 'f', .kind = CHOICE_PATH }, TIMEOUT } },
+	{ "cas", "[-w 4|8] [-t SECONDS] NODE ADDRESS EXPECTED VALUE",
+	  "Change a word at its home, if it is EXPECTED. Prints what it was; fails if it was\n"
+	  "something else.\n", 4, 4, "it needs a node, an address and two values", .run = run_cas,
+	  .print = print_old, .judge = judge_cas,
+	  .choices = { { 'w', .kind = CHOICE_WIDTH }, TIMEOUT } },
+	{ "add", "[-w 4|8] [-n COUNT] [-t SECONDS] NODE ADDRESS VALUE",
+	  "Add to a word at its home. Prints what it was; with a count, how often it was done.\n",
+	  3, 3,
+	  "it needs a node, an address and a value", .run = run_add, .print = print_old,
+	  .choices = { { 'w', .kind = CHOICE_WIDTH }, COUNT("count", 1), TIMEOUT } },
+	{ "export", "RANGE read|write|home|none[,...]",
+	  "Allow other nodes to get and put bytes of this memory, or make this node the home\n"
+	  "of its words, for cas and add. The range is of whole granules of 64 bytes.\n", 2, 2,
+	  "it needs a range and rights", .run = run_export },
+	{ "message", "[-t SECONDS] NODE PORT TEXT | -f FILE NODE PORT",
+	  "Send a text, or what is in a file (500 KiB at most; - standard input), to a port.\n", 2, 3,
+	  "it needs a node, a port and a text", .run = run_message,
+	  .choices = { { 'f', .kind = CHOICE_PATH }, TIMEOUT } },
+	{ "receive", "[-r] [-n COUNT] [-t SECONDS] PORT",
+	  "Print messages that come for a port (1). Nobody can send any before.\n"
+	  "  -r  the bytes themselves and nothing else\n", 1, 1, "it needs a port", .run = run_receive,
+	  .choices = { { 'r', .kind = CHOICE_RAW }, COUNT("count", 1), TIMEOUT } },
+	{ "resync", "[-t SECONDS] [NODE]",
+	  "Get from a complete node, by default the nearest, what this memory lacks. Others may\n"
+	  "go on storing. Fails if some of it may still be old.\n", 0, 1, "it takes one node",
+	  .run = run_resync, .print = print_resync, .choices = { TIMEOUT } },
 	{ "send", "NODE[,NODE]...|all TYPE [DATA]",
 	  "Send a network interrupt; types 0 to 3, and 7.\n"
 	  "To several nodes it is one frame.\n", 2, 3, "it needs a node and a type",

@@ -96,20 +96,42 @@ int finish(struct ask *ask, json_t *result);
 void set_number(json_t *object, const char *name, uint64_t value);
 uint64_t number_in(json_t *object, const char *name);
 const char *text_in(json_t *object, const char *name);
+bool add_range(json_t *args, const char *text);
 bool add_to_ranges(json_t *args, const char *text);
+
+/** add_value() - a word of the command line as bytes, of the width that was asked for */
+bool add_value(struct ask *ask, const char *name, const char *word);
+
+/**
+ * read_range() - print what @verb answers for the range, in pieces;
+ * the args are in each request
+ */
+int read_range(struct ask *ask, const char *verb, uint64_t first, uint64_t last);
+
+/** write_file() - @verb with what is in the file, in pieces; likewise */
+int write_file(struct ask *ask, const char *verb, uint64_t first);
+
+/** print_word() - little-endian bytes as a number */
+void print_word(const char *digits);
+
+/** print_raw() - digits as the bytes that they are */
+void print_raw(const char *digits);
 
 /* --- the verbs --------------------------------------------------------------------- */
 
 typedef int client_run(struct ask *ask, int count, char **words);
 
 client_run run_plain, run_range, run_read, run_write, run_fill, run_send, run_wait, run_set,
-	   run_pause, run_record, run_replay;
+	   run_pause, run_record, run_replay, run_get, run_put, run_cas, run_add, run_export,
+	   run_resync, run_message, run_receive;
 
 typedef void client_print(json_t *object);
 
 client_print print_update, print_checksum, print_interrupt, print_stats, print_members, print_load,
-	     print_nothing, print_record, print_step, print_replay;
+	     print_nothing, print_record, print_step, print_replay, print_old,
+	     print_resync;
 
 int judge_fence(json_t *result);
+int judge_cas(json_t *result);
 
 #endif

@@ -24,17 +24,19 @@ static void print_dump(uint64_t offset, const char *digits)
 	}
 }
 
-static void print_raw(const char *digits)
+void print_raw(const char *digits)
 {
-	uint8_t bytes[CHUNK];
-	ssize_t length = hex_bytes(digits, bytes, sizeof(bytes));
+	size_t room = strlen(digits) / 2 + 1;
+	uint8_t *bytes = malloc(room);
+	ssize_t length = bytes ? hex_bytes(digits, bytes, room) : 0;
 
 	if (length > 0)
 		fwrite(bytes, 1, length, stdout);
+	free(bytes);
 }
 
 /* Little-endian, as the hardware's words are. */
-static void print_word(const char *digits)
+void print_word(const char *digits)
 {
 	fputs("0x", stdout);
 	for (size_t at = strlen(digits); at >= 2; at -= 2)
@@ -42,16 +44,19 @@ static void print_word(const char *digits)
 	putchar('\n');
 }
 
-static int read_range(struct ask *ask, uint64_t first, uint64_t last)
+int read_range(struct ask *ask, const char *verb, uint64_t first, uint64_t last)
 {
 	bool word = last - first < 8 && !((last - first + 1) & (last - first)) && !ask->raw;
 
 	while (first <= last) {
 		uint64_t end = last - first < CHUNK ? last : first + CHUNK - 1;
-		json_t *result = ask_for(ask, "read", json_pack("{s:I, s:I}", "first",
-								(json_int_t)first, "last",
-								(json_int_t)end));
-		const char *digits = text_in(result, "data");
+		json_t *args = json_copy(ask->args), *result;
+		const char *digits;
+
+		set_number(args, "first", first);
+		set_number(args, "last", end);
+		result = ask_for(ask, verb, args);
+		digits = text_in(result, "data");
 
 		if (!result)
 			return 1;
@@ -77,7 +82,7 @@ int run_read(struct ask *ask, int count, char **words)
 		return STATUS_MISUSED;
 	if (!strpbrk(words[0], "-+"))
 		last = first + ask->width - 1;
-	return read_range(ask, first, last);
+	return read_range(ask, "read", first, last);
 }
 
 static void add(json_t *sum, json_t *part)
@@ -88,7 +93,7 @@ static void add(json_t *sum, json_t *part)
 		set_number(sum, names[i], number_in(sum, names[i]) + number_in(part, names[i]));
 }
 
-static int write_file(struct ask *ask, uint64_t first)
+int write_file(struct ask *ask, const char *verb, uint64_t first)
 {
 	FILE *file = strcmp(ask->file, "-") ? fopen(ask->file, "re") : stdin;
 	uint8_t data[CHUNK];
@@ -100,12 +105,13 @@ static int write_file(struct ask *ask, uint64_t first)
 		return complain("cannot read %s: %s", ask->file, strerror(errno));
 	sum = json_object();
 	while (!status && (length = fread(data, 1, sizeof(data), file))) {
-		json_int_t at = first + number_in(sum, "bytes");
+		json_t *args = json_copy(ask->args), *result;
 		char *text = hex_text(data, length);
-		json_t *result = ask_for(ask, "write", json_pack("{s:I, s:s*}", "first", at,
-								 "data", text));
 
+		set_number(args, "first", first + number_in(sum, "bytes"));
+		json_object_set_new(args, "data", json_string(text));
 		free(text);
+		result = ask_for(ask, verb, args);
 		status = !result;
 		add(sum, result);
 		json_decref(result);
@@ -123,8 +129,7 @@ static int write_file(struct ask *ask, uint64_t first)
 	return finish(ask, sum);
 }
 
-/* A word of the command line as bytes; false after a sentence was printed. */
-static bool add_value(struct ask *ask, const char *word)
+bool add_value(struct ask *ask, const char *name, const char *word)
 {
 	char text[17];
 	uint64_t value;
@@ -133,7 +138,7 @@ static bool add_value(struct ask *ask, const char *word)
 		return false;
 	for (unsigned int i = 0; i < ask->width; i++)
 		sprintf(text + i * 2, "%02x", (unsigned int)(value >> 8 * i & 0xff));
-	json_object_set_new(ask->args, "data", json_string(text));
+	json_object_set_new(ask->args, name, json_string(text));
 	return true;
 }
 
@@ -146,14 +151,14 @@ int run_write(struct ask *ask, int count, char **words)
 	if (!word_range(words[0], &first, &last))
 		return STATUS_MISUSED;
 	if (ask->file)
-		return write_file(ask, first);
+		return write_file(ask, "write", first);
 	set_number(ask->args, "first", first);
-	return add_value(ask, words[1]) ? run_plain(ask, count, words) : STATUS_MISUSED;
+	return add_value(ask, "data", words[1]) ? run_plain(ask, count, words) : STATUS_MISUSED;
 }
 
 int run_fill(struct ask *ask, int count, char **words)
 {
-	return add_value(ask, words[1]) ? run_range(ask, count, words) : STATUS_MISUSED;
+	return add_value(ask, "data", words[1]) ? run_range(ask, count, words) : STATUS_MISUSED;
 }
 
 void print_checksum(json_t *result)

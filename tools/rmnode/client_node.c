@@ -105,8 +105,9 @@ void print_members(json_t *result)
 
 	json_array_foreach(json_object_get(result, "members"), i, member)
 		printf("node %3" PRIu64 "  %3" PRIu64 " hops  received %" PRIu64 "  missed %" PRIu64
-		       "\n", number_in(member, "id"), number_in(member, "hops"),
-		       number_in(member, "received"), number_in(member, "missed"));
+		       "%s\n", number_in(member, "id"), number_in(member, "hops"),
+		       number_in(member, "received"), number_in(member, "missed"),
+		       json_is_true(json_object_get(member, "incomplete")) ? "  incomplete" : "");
 }
 
 static int set(struct ask *ask, const char *name, uint64_t value)

@@ -37,6 +37,15 @@ const struct counter counters[] = {
 	COUNT(received_bytes, "data bytes of updates that were taken"),
 	COUNT(forwarded_bytes, "data bytes of updates passed on"),
 	COUNT(interrupts_lost, "interrupts dropped because nobody waited for them"),
+	COUNT(asked, "operations at one node that were begun here"),
+	COUNT(done, "of these, done"),
+	COUNT(failed, "of these, ended otherwise"),
+	COUNT(served, "requests of others that were answered"),
+	COUNT(refused, "packets of others that were no request or answer as it has to be"),
+	COUNT(repeated, "requests that had come before, not done again"),
+	COUNT(strange, "answers that nobody waited for, or that cannot be"),
+	COUNT(messages, "messages of others that came whole"),
+	COUNT(given_up, "messages of others that never did"),
 };
 
 _Static_assert(sizeof(counters) / sizeof(*counters) == COUNTERS, "a counter is missing");

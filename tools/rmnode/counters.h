@@ -25,7 +25,7 @@ struct counter {
 	const char *what;
 };
 
-#define COUNTERS	28
+#define COUNTERS	37
 extern const struct counter counters[];
 
 /** counter_value() - of @counter in @stats */

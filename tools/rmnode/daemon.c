@@ -13,15 +13,23 @@
 #define TIMER_SLACK_NS	1000u
 
 static const struct control_verb verbs[] = {
+	{ "add",		verb_add },
+	{ "cas",		verb_cas },
 	{ "checksum",		verb_checksum },
+	{ "export",		verb_export },
 	{ "fence",		verb_fence },
 	{ "fill",		verb_fill },
+	{ "get",		verb_get },
 	{ "load",		verb_load },
 	{ "members",		verb_members },
+	{ "message",		verb_message },
 	{ "monitor",		verb_monitor },
+	{ "put",		verb_put },
 	{ "read",		verb_read },
+	{ "receive",		verb_receive },
 	{ "record",		verb_record },
 	{ "replay",		verb_replay },
+	{ "resync",		verb_resync },
 	{ "send",		verb_send },
 	{ "set",		verb_set },
 	{ "stats",		verb_stats },

@@ -294,6 +294,11 @@ static json_t *downstream_json(struct rmnode *node)
 	return json_pack("{s:b}", "up", (int)state_of(node->ring).downstream);
 }
 
+static json_t *incomplete_json(struct rmnode *node)
+{
+	return json_pack("{s:b}", "incomplete", (int)state_of(node->ring).incomplete);
+}
+
 static json_t *bad_json(struct rmnode *node)
 {
 	return json_pack("{s:I}", "bad", (json_int_t)stats_of(node->ring).bad);
@@ -315,6 +320,7 @@ static const struct {
 	{ RFMRING_ROGUE,	"rogue",	NULL },
 	{ RFMRING_DUPLICATE_ID,	"duplicate-id",	NULL },
 	{ RFMRING_EPOCH,	"membership",	members_json },
+	{ RFMRING_INCOMPLETE,	"incomplete",	incomplete_json },
 };
 
 static bool tell_trouble(void *opaque, uint64_t now)

@@ -32,6 +32,7 @@ static const char usage[] =
 	"  --unpacked            a frame for each store\n"
 	"  --authentic-late      store late frames too, as glass would\n"
 	"  --authentic-ids       stay although another node has the same id\n"
+	"  --auto-resync         what it misses it gets from a complete node by itself\n"
 	"  --clock host|tai      of its times: this host's own, or CLOCK_TAI (host)\n"
 	"  --shm on|off          shared memory with neighbours on this host (on)\n"
 	"  --shm-slots N         frames in it, a power of two, 64 to 65536\n"
@@ -81,6 +82,7 @@ static const struct row {
 	{ "unpacked", FLAG, .flag = RFMRING_UNPACKED },
 	{ "authentic-late", FLAG, .flag = RFMRING_AUTHENTIC_LATE },
 	{ "authentic-ids", FLAG, .flag = RFMRING_AUTHENTIC_IDS },
+	{ "auto-resync", FLAG, .flag = RFMRING_AUTO_RESYNC },
 	{ "clock", .kind = CLOCK },
 	{ "shm", .kind = SHM },
 	{ "shm-slots", NUMBER, AT(config.shm_slots), "the number of slots", 2,

@@ -79,7 +79,7 @@ static json_t *state_json(struct rmnode *node)
 	struct rfmring_state state = state_of(node->ring);
 
 	return json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:I,"
-			 " s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:s?}",
+			 " s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:s?, s:b}",
 			 "id", (int)state.id, "incarnation", (json_int_t)state.incarnation,
 			 "memory", (json_int_t)rfmring_memory_size(node->ring),
 			 "epoch", (int)state.epoch, "signal", (int)state.signal,
@@ -95,7 +95,8 @@ static json_t *state_json(struct rmnode *node)
 			 "break_at", node_or_none(state.break_at),
 			 "clock_domain", (json_int_t)state.clock_domain,
 			 "clock_error_ns", (json_int_t)state.clock_error_ns,
-			 "clock_trouble", state.clock_trouble);
+			 "clock_trouble", state.clock_trouble,
+			 "incomplete", (int)state.incomplete);
 }
 
 static json_t *port_json(const struct rfm_port_info *port)
@@ -127,11 +128,12 @@ void verb_members(struct control_request *request, json_t *args, void *opaque)
 	json_t *list = json_array();
 
 	for (int i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:i, s:i, s:I, s:I, s:I}",
+		json_array_append_new(list, json_pack("{s:i, s:i, s:I, s:I, s:I, s:b}",
 			"id", (int)members[i].id, "hops", (int)members[i].hops,
 			"incarnation", (json_int_t)members[i].incarnation,
 			"received", (json_int_t)members[i].received,
-			"missed", (json_int_t)members[i].missed));
+			"missed", (json_int_t)members[i].missed,
+			"incomplete", (int)members[i].incomplete));
 	control_done(request, json_pack("{s:o}", "members", list));
 }
 

@@ -119,6 +119,14 @@ struct rfmring_stats member_stats(const struct rmnode *node);
 
 control_run verb_send, verb_stats, verb_members, verb_fence, verb_set, verb_stop;
 
+/** get_data() - bytes of @args, to be freed; NULL after it has failed the request */
+uint8_t *get_data(struct control_request *request, json_t *args, const char *name, size_t *length);
+
+/* --- remote.c: the memory of one other node ----------------------------------------- */
+
+control_run verb_get, verb_put, verb_cas, verb_add, verb_export, verb_resync,
+	    verb_message, verb_receive;
+
 /* --- job.c: what goes on for a while ------------------------------------------------ */
 
 enum step {

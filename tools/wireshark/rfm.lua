@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: MIT
 --
 -- Wireshark dissector for captures of a reflective-memory ring: link type
--- USER0, each packet one frame or link message of protocol version 5.
+-- USER0, each packet one frame or link message of protocol version 6.
 -- docs/ring-protocol.md has the layout, docs/capture.md how to use this.
 
-local VERSION = 5
+local VERSION = 6
 local FRAME_HEADER = 48
 local LINK_MESSAGE = 40
 local FRAME_MAGIC = 0x4652 -- "RF" on the wire
 local LINK_MAGIC = 0x4c52 -- "RL"
 local RING_SPACE = 0x10000000
 local DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN = 1, 2, 3, 4, 5, 6, 7, 8
-local QUERY, ANSWER = 9, 10
+local QUERY, ANSWER, PACKET = 9, 10, 11
 local FRAME_DATA = 64
+local PACKET_PIECES = 32
+local HOPS = 0x3fff
 local HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 
 local rfm = Proto("rfm", "Reflective memory ring")
@@ -21,13 +23,17 @@ local type_names = {
 	[DATA] = "DATA", [INTERRUPT] = "INTERRUPT", [HEARTBEAT] = "HEARTBEAT",
 	[DUPLICATE] = "DUPLICATE", [BREAK] = "BREAK", [FENCE] = "FENCE",
 	[MULTICAST] = "MULTICAST", [TRAIN] = "TRAIN", [QUERY] = "QUERY", [ANSWER] = "ANSWER",
+	[PACKET] = "PACKET",
 }
 -- bytes of data that a type may have
 local type_lengths = {
 	[DATA] = { 1, 64 }, [INTERRUPT] = { 4, 4 }, [HEARTBEAT] = { 0, 0 },
 	[DUPLICATE] = { 8, 8 }, [BREAK] = { 0, 0 }, [FENCE] = { 8, 8 },
 	[MULTICAST] = { 36, 36 }, [TRAIN] = { 1, 64 }, -- of its last frame
-	[QUERY] = { 16, 16 }, [ANSWER] = { 24, 24 },
+	[QUERY] = { 16, 16 }, [ANSWER] = { 24, 24 }, [PACKET] = { 1, 64 }, -- of its last piece
+}
+local class_names = {
+	[0] = "message", [1] = "request", [2] = "answer", [3] = "Ethernet",
 }
 local interrupt_names = {
 	[0] = "reset request", [1] = "interrupt 1", [2] = "interrupt 2", [3] = "interrupt 3",
@@ -57,6 +63,8 @@ local f = {
 	flags = ProtoField.uint8("rfm.flags", "Flags", base.HEX, nil, 0xf0),
 	redundant = ProtoField.bool("rfm.flags.redundant", "Redundant mode", 8, nil, 0x10),
 	second = ProtoField.bool("rfm.flags.second", "Second copy", 8, nil, 0x20),
+	first = ProtoField.bool("rfm.flags.first", "First of what it is a part of", 8, nil, 0x40),
+	last = ProtoField.bool("rfm.flags.last", "Last of that", 8, nil, 0x80),
 	frames = ProtoField.uint8("rfm.frames", "Frames"),
 	length = ProtoField.uint8("rfm.length", "Length of data"),
 	address = ProtoField.uint32("rfm.address", "Address", base.HEX),
@@ -66,7 +74,9 @@ local f = {
 	time = ProtoField.uint64("rfm.time", "Time at the originator (ns)"),
 	check = ProtoField.uint32("rfm.check", "Check (CRC32C)", base.HEX),
 	check_status = ProtoField.uint8("rfm.check.status", "Check status", base.DEC, status_names),
-	hops = ProtoField.uint16("rfm.hops", "Hops"),
+	hops = ProtoField.uint16("rfm.hops", "Hops", base.DEC, nil, HOPS),
+	seen = ProtoField.bool("rfm.marks.seen", "Its destination passed it on", 16, nil, 0x4000),
+	taken = ProtoField.bool("rfm.marks.taken", "... and had room for it", 16, nil, 0x8000),
 	marks = ProtoField.uint8("rfm.marks", "Marks", base.HEX),
 	rogue_0 = ProtoField.bool("rfm.marks.rogue0", "Passed rogue master 0", 8, nil, 0x01),
 	rogue_1 = ProtoField.bool("rfm.marks.rogue1", "Passed rogue master 1", 8, nil, 0x02),
@@ -84,6 +94,10 @@ local f = {
 	interrupt_data = ProtoField.uint32("rfm.interrupt.data", "Interrupt data", base.HEX),
 	interrupt_set = ProtoField.bytes("rfm.interrupt.set", "Set of nodes"),
 	interrupt_node = ProtoField.uint8("rfm.interrupt.node", "For node"),
+	packet_class = ProtoField.uint8("rfm.packet.class", "Class", base.DEC, class_names, 0x03),
+	packet_global = ProtoField.bool("rfm.packet.global", "For all nodes", 8, nil, 0x08),
+	packet_stream = ProtoField.uint16("rfm.packet.stream", "Stream", base.HEX),
+	packet_pieces = ProtoField.uint8("rfm.packet.pieces", "Pieces"),
 	duplicate = ProtoField.uint64("rfm.duplicate.incarnation", "Incarnation that must leave",
 		base.HEX),
 	fence = ProtoField.uint64("rfm.fence.ticket", "Ticket", base.HEX),
@@ -219,7 +233,15 @@ local function add_kind(tree, buf, type)
 	local item = tree:add(f.flags, buf(6, 1))
 	item:add(f.redundant, buf(6, 1))
 	item:add(f.second, buf(6, 1))
+	if type == PACKET then
+		item:add(f.first, buf(6, 1))
+		item:add(f.last, buf(6, 1))
+	end
 	item = tree:add(f.kind, buf(6, 1))
+	if type == PACKET then
+		item:add(f.packet_global, buf(6, 1))
+		item:add(f.packet_class, buf(6, 1))
+	end
 	if type == INTERRUPT then
 		item:add(f.interrupt_global, buf(6, 1))
 	end
@@ -242,8 +264,12 @@ local function add_set(tree, set)
 	return table.concat(nodes, ",")
 end
 
-local function add_path(tree, buf)
+local function add_path(tree, buf, type)
 	tree:add_le(f.hops, buf(44, 2))
+	if type == PACKET then
+		tree:add_le(f.seen, buf(44, 2))
+		tree:add_le(f.taken, buf(44, 2))
+	end
 	local item = tree:add(f.marks, buf(46, 1))
 	item:add(f.rogue_0, buf(46, 1))
 	item:add(f.rogue_1, buf(46, 1))
@@ -253,6 +279,21 @@ local function add_path(tree, buf)
 	local sum = buf(44, 1):uint() * 3 + buf(45, 1):uint() * 7 + buf(46, 1):uint() * 11
 	return add_check(tree, f.hop_check, f.hop_check_status, e.hop_check, buf(47, 1),
 		band(bnot(sum), 0xff), 2)
+end
+
+-- For whom a packet is, which part it is of what, and what its destination says.
+local function packet_words(buf, length)
+	local kind, marks = buf(6, 1):uint(), buf(45, 1):uint()
+	local first, last = btest(kind, 0x40), btest(kind, 0x80)
+	local part = first and last and "" or first and ", first" or last and ", last" or ", middle"
+	local verdict = btest(marks, 0x80) and ", taken" or btest(marks, 0x40) and ", seen, no room"
+		or ", not seen"
+	if btest(kind, 8) then -- then it says nothing
+		verdict = ""
+	end
+	return string.format("%s to %s, stream 0x%04x, %d bytes%s%s", class_names[band(kind, 3)],
+		btest(kind, 8) and "all" or "node " .. buf(5, 1):uint(), buf(8, 2):le_uint(),
+		length, part, verdict)
 end
 
 -- What the data of a frame means; returns a few words about it.
@@ -298,6 +339,8 @@ local function add_data(tree, buf, type, length)
 		tree:add(f.answer_first, buf(FRAME_HEADER + 16, 8))
 		return string.format("0x%08x of %d bytes%s", crc:le_uint(), count:le_uint(),
 			btest(flags:le_uint(), 1) and ", paused" or "")
+	elseif type == PACKET then
+		return packet_words(buf, length)
 	elseif type == BREAK then
 		tree:add_proto_expert_info(e.broken)
 		return "its receiver has no signal"
@@ -307,7 +350,8 @@ end
 
 local function address_columns(pinfo, buf, type)
 	pinfo.cols.src = "node " .. buf(4, 1):uint()
-	if type == ANSWER or (type == INTERRUPT and not btest(buf(6, 1):uint(), 8)) then
+	if type == ANSWER or
+		((type == INTERRUPT or type == PACKET) and not btest(buf(6, 1):uint(), 8)) then
 		pinfo.cols.dst = "node " .. buf(5, 1):uint()
 	else
 		pinfo.cols.dst = "all"
@@ -348,9 +392,22 @@ local function dissect_frame(buf, pinfo, tree)
 	if type == TRAIN then -- written whole only if damaged, so the number may be anything
 		length = length + math.max(buf(5, 1):uint() - 1, 0) * FRAME_DATA
 	end
-	local address = tree:add_le(f.address, buf(8, 4))
-	if (type == DATA or type == TRAIN) and buf(8, 4):le_uint() + length > RING_SPACE then
-		address:add_proto_expert_info(e.beyond)
+	if type == PACKET then
+		local pieces = buf(10, 1):uint()
+		tree:add_le(f.packet_stream, buf(8, 2))
+		local pieces_item = tree:add(f.packet_pieces, buf(10, 1))
+		if pieces < 1 or pieces > PACKET_PIECES then
+			pieces_item:add_proto_expert_info(e.length)
+			pinfo.cols.info = "PACKET of a length it cannot have"
+			return buf:len()
+		end
+		tree:add(f.spare, buf(11, 1))
+		length = length + (pieces - 1) * FRAME_DATA
+	else
+		local address = tree:add_le(f.address, buf(8, 4))
+		if (type == DATA or type == TRAIN) and buf(8, 4):le_uint() + length > RING_SPACE then
+			address:add_proto_expert_info(e.beyond)
+		end
 	end
 	tree:add_le(f.clock_domain, buf(12, 4))
 	tree:add_le(f.incarnation, buf(16, 8))
@@ -368,11 +425,12 @@ local function dissect_frame(buf, pinfo, tree)
 		good = crc32c(buf(0, 40))
 	end
 	good = add_check(tree, f.check, f.check_status, e.check, buf(40, 4), good, 8)
-	good = add_path(tree, buf) and good
+	good = add_path(tree, buf, type) and good
 	local words = add_data(tree, buf, type, length)
 	address_columns(pinfo, buf, type)
 	pinfo.cols.info = string.format("%s%s #%s %s, hops %d%s", good and "" or "DAMAGED ",
-		type_names[type], tostring(buf(24, 8):le_uint64()), words, buf(44, 2):le_uint(),
+		type_names[type], tostring(buf(24, 8):le_uint64()), words,
+		band(buf(44, 2):le_uint(), HOPS),
 		btest(buf(6, 1):uint(), 0x20) and ", second copy" or "")
 	return FRAME_HEADER + length
 end

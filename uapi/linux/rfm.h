@@ -122,13 +122,15 @@ enum rfm_event_type {
 	RFM_EVENT_LOSS		= 21,	/* updates of another node never arrived */
 	RFM_EVENT_ID_IN_USE	= 22,	/* this node has left: an earlier one has its id */
 	RFM_EVENT_DROPPED	= 23,	/* the card has dropped events */
-	RFM_EVENT_TYPES		= 24
+	RFM_EVENT_INCOMPLETE	= 24,	/* the memory misses something from now on, or no more */
+	RFM_EVENT_WRITTEN	= 25,	/* another node has written to a region */
+	RFM_EVENT_TYPES		= 26
 };
 
 #define RFM_EVENT_BIT(type)	(1u << (type))
-#define RFM_EVENT_ALL		(RFM_EVENT_BIT(RFM_EVENT_DROPPED) - 1)	/* that can be asked for */
+#define RFM_EVENT_ALL		0x17fffffu	/* that can be asked for */
 #define RFM_EVENT_SENDABLE	0x1fu
-#define RFM_EVENT_WATCHED	0x1e000u	/* UPDATE to FRESH: by a watch, not a listener */
+#define RFM_EVENT_WATCHED	0x201e000u	/* UPDATE to FRESH, WRITTEN: not by a listener */
 
 #define RFM_NODE_ALL		0xffffu	/* every other node */
 
@@ -213,7 +215,8 @@ struct rfm_listen {
  * @type: enum rfm_event_type
  * @node: who sent or wrote, RFM_NODE_ALL where that is unknown
  * @data: the 32 bits sent with an interrupt; LOSS: how many updates are
- *	missing; MEMBERSHIP: the epoch; DROPPED: how many events the card has
+ *	missing; MEMBERSHIP: the epoch; INCOMPLETE: 1, or 0 when nothing is missing
+ *	any more; WRITTEN: the region's key; DROPPED: how many events the card has
  *	dropped since this descriptor was told last, or was made: there, or
  *	behind some of the records that follow, never before one already read.
  *	More is added while it is the newest and unread; else 0
@@ -224,7 +227,7 @@ struct rfm_listen {
  * @dropped: events this descriptor has lost so far to a full queue
  * @offset: UPDATE, MATCH, FRESH, CONFLICT: first byte of the update, STALE: of
  *	the last one; a whole update, also where it reaches beyond the range.
- *	With RFM_EVENT_NEVER: of the range that is silent
+ *	With RFM_EVENT_NEVER: of the range that is silent. WRITTEN: in the region
  * @length: its bytes
  * @count: updates this record stands for: 1, more on a coalescing watch, whose
  *	record tells of the last one
@@ -543,7 +546,7 @@ struct rfm_counters {
  * @hubs: how many of them lead out of a hub, modulo 16
  * @pad: 0
  * @flags: RFM_EVENT_AGE_UNKNOWN: another clock, @transit_ns is 0; RFM_MEMBER_PAUSED;
- *	RFM_MEMBER_AHEAD
+ *	RFM_MEMBER_AHEAD; RFM_MEMBER_INCOMPLETE
  * @pad2: 0
  * @transit_ns: time its last frame took to come here
  * @received: frames taken from it
@@ -567,6 +570,7 @@ struct rfm_member {
 
 #define RFM_MEMBER_PAUSED	0x4u	/* its machine stands still, and stores nothing now */
 #define RFM_MEMBER_AHEAD	0x8u	/* its last frame seems to have come before its time */
+#define RFM_MEMBER_INCOMPLETE	0x10u	/* its memory misses some of what others have stored */
 
 #define RFM_MEMBER_SIZE_VER0	56	/* bytes of the first struct rfm_member */
 
@@ -714,6 +718,246 @@ struct rfm_event_counts {
 	__u64 count[32];
 };
 
+/* --- operations at one node: they need RFM_EXT_FEATURE_REMOTE (EOPNOTSUPP) ----- */
+
+enum rfm_op {
+	RFM_OP_READ	= 1,	/* @length bytes from there to @data */
+	RFM_OP_WRITE	= 2,	/* @length bytes of @data to there, and to no other node */
+	RFM_OP_CAS	= 3,	/* the word becomes @value if it is @compare */
+	RFM_OP_ADD	= 4,	/* @value is added to the word */
+	RFM_OP_SEND	= 6	/* @length bytes of @data are a message to port @key */
+};
+
+#define RFM_OP_MAX		0x100000u	/* bytes of one operation */
+#define RFM_OP_MS_MAX	60000
+
+/**
+ * struct rfm_operation - an operation at one node (RFM_IOC_REMOTE)
+ * @op: enum rfm_op
+ * @node: where, 0..255; may be this node
+ * @width: CAS, ADD: bytes of the word, 4 or 8; others 0
+ * @key: 0: the node's reflective memory; else of a region there (RFM_IOC_REGION). SEND:
+ *	the port, 0..65535
+ * @offset: of the first byte there; CAS, ADD: a multiple of @width, and in a region so is
+ *	the address that it begins at; SEND: 0
+ * @data: address of the bytes; CAS, ADD: 0
+ * @length: 1..RFM_OP_MAX; CAS, ADD: 0
+ * @timeout_ms: 1..RFM_OP_MS_MAX, also for its turn at the card; 0: until it ends by itself,
+ *	in some seconds from its turn on
+ * @compare: CAS: what the word must be; others 0
+ * @value: CAS, ADD; within @width; others 0
+ * @old: out: CAS, ADD: what the word was
+ * @reserved: 0
+ *
+ * All that this machine has stored before is in the node's memory before the operation
+ * is done there. A word that is aligned is not torn. CAS and ADD on reflective memory
+ * are stores of the node to all others, and are in this card's memory when the call
+ * returns; the node must be home of the word (RFM_IOC_EXPORT there). CAS and ADD on a region,
+ * and atomic instructions of the machine there, keep each other out; plain stores to the word
+ * are not kept out, by either memory. A message comes whole
+ * or not at all, and those of one node to a port come in their order; the call returns
+ * when it is in the queue there.
+ *
+ * EHOSTUNREACH: there is no such node on the ring. EACCES: that node does not allow it
+ * there, has no such key, or is not home of the word. EBUSY: it stands still, or had no
+ * room all the time: not done. ECONNREFUSED: nobody listens at that port. EMSGSIZE: the
+ * message is longer than its listener takes. ENOLINK: this node is off the ring: not done.
+ * EREMOTEIO: done, once, or not: nobody here knows, as that node has left the ring or begun
+ * anew, or this machine has moved to another host; also if a signal came before the end of
+ * CAS, ADD or SEND. ETIMEDOUT: the same, after @timeout_ms. EINTR: a signal came, READ or
+ * WRITE, or nothing was begun yet. EINVAL: a field that cannot be, or there: not all of it is in
+ * the memory, or the word not aligned. EIO: the card cannot reach this machine's memory. ENOMEM:
+ * nothing was begun. After an error some bytes may have been read or written.
+ *
+ * READ needs a descriptor that is open for reading, all others one for writing (EBADF).
+ *
+ * The same as a command of io_uring: IORING_OP_URING_CMD on the descriptor, cmd_op
+ * RFM_IOC_REMOTE, and in the entry's command the address of the structure, which, as
+ * the data, must stay until the completion, whose result is that of the call. Its @timeout_ms
+ * is 0 (EINVAL): it ends by itself, and cannot be cancelled. If all of the card's slots for
+ * such are taken, a worker of io_uring waits for one. ECANCELED: the task that submitted it
+ * was ending; the operation was done or not.
+ */
+struct rfm_operation {
+	__u32 op;
+	__u32 node;
+	__u32 width;
+	__u32 key;
+	__u64 offset;
+	__u64 data;
+	__u32 length;
+	__u32 timeout_ms;
+	__u64 compare;
+	__u64 value;
+	__u64 old;
+	__u64 reserved[2];
+};
+
+#define RFM_RESYNCED_DOUBTFUL	0x1u	/* something got lost meanwhile: once more */
+
+/**
+ * struct rfm_resync_wait - make the memory what that of a complete node is (RFM_IOC_RESYNC)
+ * @node: who gives, 0..255; RFM_NODE_ALL: the nearest node that is complete
+ * @timeout_ms: 0: as long as it takes
+ * @flags: out: RFM_RESYNCED_*
+ * @donor: out: who gave
+ * @bytes: out: how many are right now: all of the memory
+ * @reserved: 0
+ *
+ * While it runs, all go on storing; nothing that anybody stores is lost or undone.
+ * RFM_COUNTER_RESYNC_BYTES tells meanwhile how far it is. Errors as RFM_IOC_REMOTE, and
+ * EHOSTUNREACH also if no node is complete; ENODATA: @node is not complete itself;
+ * EALREADY: one is under way; ETIMEDOUT, EINTR: the time or a signal ended it, and what is
+ * right by then stays so.
+ * Needs a descriptor open for writing (EBADF).
+ */
+struct rfm_resync_wait {
+	__u32 node;
+	__u32 timeout_ms;
+	__u32 flags;
+	__u32 donor;
+	__u64 bytes;
+	__u64 reserved[2];
+};
+
+#define RFM_PORT_NONBLOCK	0x1u	/* as O_NONBLOCK */
+#define RFM_PORT_CLOEXEC	0x2u	/* as O_CLOEXEC */
+#define RFM_PORT_FLAGS		0x3u
+
+#define RFM_PORTS		65536u
+#define RFM_PORT_DEPTH_DEFAULT	16
+#define RFM_PORT_DEPTH_MAX	1024
+#define RFM_PORT_LENGTH_DEFAULT	65536
+
+/**
+ * struct rfm_port_listen - take messages (RFM_IOC_PORT)
+ * @port: below RFM_PORTS
+ * @flags: RFM_PORT_*
+ * @depth: messages that may wait to be read, 1..RFM_PORT_DEPTH_MAX;
+ *	0 = RFM_PORT_DEPTH_DEFAULT
+ * @length_max: bytes of the longest message that is taken, 1..RFM_OP_MAX;
+ *	0 = RFM_PORT_LENGTH_DEFAULT
+ * @header_size: bytes of struct rfm_message_header as the caller knows it, a multiple of 8, at
+ *	least RFM_MESSAGE_SIZE_VER0; 0 = RFM_MESSAGE_SIZE_VER0
+ * @pad: 0
+ * @reserved: 0
+ *
+ * Returns a new descriptor of which each read() gives one message: @header_size bytes of
+ * struct rfm_message_header and then the message. EMSGSIZE: the buffer is too short for both, and
+ * the message stays. poll() tells that there is one. While @depth messages wait, senders
+ * do, and after some seconds are told EBUSY; nothing is dropped. Those that have not been
+ * read when the descriptor is closed are. read() answers, once nothing waits: ENODEV the
+ * card is gone; EIO it could not reach this machine's memory, and nobody listens any more.
+ *
+ * Needs a descriptor open for reading (EBADF). EADDRINUSE: somebody listens at that port.
+ * ENOSPC: at too many, 64 a card; or the queues of its ports, @depth times @length_max, would
+ * hold more than 128 MiB. EREMOTEIO: this machine has just moved to another host: once more.
+ */
+struct rfm_port_listen {
+	__u32 port;
+	__u32 flags;
+	__u32 depth;
+	__u32 length_max;
+	__u32 header_size;
+	__u32 pad;
+	__u64 reserved[2];
+};
+
+#define RFM_MESSAGE_SIZE_VER0	32	/* bytes of the first struct rfm_message_header */
+
+/**
+ * struct rfm_message_header - what a message begins with
+ * @node: who has sent it
+ * @length: its bytes, which follow
+ * @seq: counts the messages of this descriptor from 1
+ * @time_ns: CLOCK_MONOTONIC of this machine when the driver took it
+ * @reserved: 0
+ */
+struct rfm_message_header {
+	__u32 node;
+	__u32 length;
+	__u64 seq;
+	__u64 time_ns;
+	__u64 reserved;
+};
+
+#define RFM_MEMORY_READ		0x01u	/* others may READ */
+#define RFM_MEMORY_WRITE	0x02u	/* WRITE */
+#define RFM_MEMORY_CHANGE	0x04u	/* CAS, ADD */
+#define RFM_MEMORY_RIGHTS	0x07u
+#define RFM_MEMORY_WATCH	0x08u	/* a change by another node makes a record WRITTEN */
+#define RFM_MEMORY_NONBLOCK	0x10u	/* as O_NONBLOCK */
+#define RFM_MEMORY_CLOEXEC	0x20u	/* as O_CLOEXEC */
+#define RFM_MEMORY_FLAGS	0x3fu
+
+#define RFM_MEMORY_REGION_MAX		(64u << 20)	/* bytes */
+
+/**
+ * struct rfm_memory_region - let other nodes at memory of this process (RFM_IOC_REGION)
+ * @address: of its first byte
+ * @length: 1..RFM_MEMORY_REGION_MAX
+ * @flags: RFM_MEMORY_*, at least one of RFM_MEMORY_RIGHTS
+ * @depth: records that the queue holds, 1..RFM_LISTEN_DEPTH_MAX; 0 =
+ *	RFM_LISTEN_DEPTH_DEFAULT; without RFM_MEMORY_WATCH 0
+ * @record_size: as of struct rfm_listen
+ * @pad: 0
+ * @key: out: what others name it by in RFM_IOC_REMOTE; no other has it, nor will
+ *	soon. It is random, and no secret from a node that tries all
+ * @reserved: 0
+ *
+ * Returns a new descriptor. Until its last close, and no longer, other nodes can do
+ * what @flags allow with the memory: the pages that are there now are kept, and count
+ * against RLIMIT_MEMLOCK (ENOBUFS). What the process maps there later, others do not see.
+ * With RFM_MEMORY_WATCH it delivers struct rfm_event by read() and poll(), as that of
+ * RFM_IOC_LISTEN does: of each WRITE, of which a long one comes in parts of about 2 KiB, and
+ * of each CAS or ADD that changes a word. It ends as that does, and
+ * EIO also if the card could not reach this machine's memory.
+ *
+ * Needs a descriptor open for reading and writing (EBADF). EFAULT: not all of it can
+ * be had. ENOSPC: the card has no more of them than 64, or the queues hold too much. EIO: the
+ * card cannot reach this machine's memory, or, with RFM_MEMORY_WATCH, no longer write its
+ * events. ENOMEM. EOPNOTSUPP: also if the kernel has the card work on copies of the memory, as
+ * without an IOMMU for a card that does not reach all of it. EREMOTEIO: as of RFM_IOC_PORT.
+ */
+struct rfm_memory_region {
+	__u64 address;
+	__u64 length;
+	__u32 flags;
+	__u32 depth;
+	__u32 record_size;
+	__u32 pad;
+	__u32 key;
+	__u32 pad2;
+	__u64 reserved[2];
+};
+
+#define RFM_EXPORT_READ		0x1u	/* READ */
+#define RFM_EXPORT_WRITE	0x2u	/* WRITE */
+#define RFM_EXPORT_HOME		0x4u	/* CAS, ADD: this node is the home of these words */
+#define RFM_EXPORT_RIGHTS	0x7u
+
+/**
+ * struct rfm_export - allow operations on reflective memory of this card (RFM_IOC_EXPORT)
+ * @range: rounded outwards to granules of 64 bytes
+ * @rights: RFM_EXPORT_*, what this file allows there from now on, in place of what it did; 0:
+ *	nothing
+ * @pad: 0
+ * @reserved: 0
+ *
+ * As subscriptions, exports belong to the open file, and end with its last close. What
+ * the card allows is the union of all files; at first there is nothing. One node alone
+ * should be home of a word; its own operations need the same rights.
+ *
+ * Needs a descriptor open for writing (EBADF). ENOSPC, EUSERS, EIO as of
+ * RFM_IOC_SUBSCRIBE; nothing has changed then.
+ */
+struct rfm_export {
+	struct rfm_range range;
+	__u32 rights;
+	__u32 pad;
+	__u64 reserved[2];
+};
+
 #define RFM_IOC_MAGIC		0xF5
 
 #define RFM_IOC_INFO		_IOR(RFM_IOC_MAGIC, 0x00, struct rfm_info)
@@ -733,5 +977,10 @@ struct rfm_event_counts {
 #define RFM_IOC_VERIFY		_IOWR(RFM_IOC_MAGIC, 0x0e, struct rfm_verify)
 #define RFM_IOC_REG		_IOWR(RFM_IOC_MAGIC, 0x0f, struct rfm_reg)
 #define RFM_IOC_EVENT_COUNTS	_IOR(RFM_IOC_MAGIC, 0x10, struct rfm_event_counts)
+#define RFM_IOC_REMOTE		_IOWR(RFM_IOC_MAGIC, 0x11, struct rfm_operation)
+#define RFM_IOC_RESYNC		_IOWR(RFM_IOC_MAGIC, 0x12, struct rfm_resync_wait)
+#define RFM_IOC_PORT		_IOW(RFM_IOC_MAGIC, 0x13, struct rfm_port_listen)
+#define RFM_IOC_REGION		_IOWR(RFM_IOC_MAGIC, 0x14, struct rfm_memory_region)
+#define RFM_IOC_EXPORT		_IOW(RFM_IOC_MAGIC, 0x15, struct rfm_export)
 
 #endif /* _UAPI_LINUX_RFM_H */

@@ -38,12 +38,19 @@ enum rfm_policy {
  * @RFM_PLANES_TX: own stores are sent
  * @RFM_PLANES_WATCH: updates of others make events
  * @RFM_PLANES_OWNED: nobody else should write there
+ * @RFM_PLANES_READ: other nodes may READ it
+ * @RFM_PLANES_WRITE: other nodes may WRITE it
+ * @RFM_PLANES_HOME: this node is home of its words, other nodes may CAS and
+ *   ADD
  */
 enum rfm_planes {
 	RFM_PLANES_RX = 1,
 	RFM_PLANES_TX = 2,
 	RFM_PLANES_WATCH = 4,
 	RFM_PLANES_OWNED = 8,
+	RFM_PLANES_READ = 16,
+	RFM_PLANES_WRITE = 32,
+	RFM_PLANES_HOME = 64,
 };
 
 /**
@@ -63,6 +70,8 @@ enum rfm_action {
  * @RFM_DESCRIPTOR_KIND_MAP: a mapping, with what it holds
  * @RFM_DESCRIPTOR_KIND_WATCH: a descriptor made by RFM_IOC_WATCH
  * @RFM_DESCRIPTOR_KIND_LISTEN: a descriptor made by RFM_IOC_LISTEN
+ * @RFM_DESCRIPTOR_KIND_REGION: a descriptor made by RFM_IOC_REGION
+ * @RFM_DESCRIPTOR_KIND_PORT: a descriptor made by RFM_IOC_PORT
  */
 enum rfm_descriptor_kind {
 	RFM_DESCRIPTOR_KIND_BASE = 1,
@@ -70,6 +79,8 @@ enum rfm_descriptor_kind {
 	RFM_DESCRIPTOR_KIND_MAP,
 	RFM_DESCRIPTOR_KIND_WATCH,
 	RFM_DESCRIPTOR_KIND_LISTEN,
+	RFM_DESCRIPTOR_KIND_REGION,
+	RFM_DESCRIPTOR_KIND_PORT,
 };
 
 /**
@@ -113,6 +124,9 @@ enum rfm_descriptor_flag {
  * @RFM_NOTICE_FRESH: the first update after that
  * @RFM_NOTICE_CONFLICT: another node wrote what is owned here
  * @RFM_NOTICE_GONE: the card no longer answers
+ * @RFM_NOTICE_INCOMPLETE: from now on the memory misses some of what others
+ *   have stored
+ * @RFM_NOTICE_COMPLETE: and no longer
  */
 enum rfm_notice {
 	RFM_NOTICE_LINK_DOWN = 1,
@@ -134,6 +148,8 @@ enum rfm_notice {
 	RFM_NOTICE_FRESH,
 	RFM_NOTICE_CONFLICT,
 	RFM_NOTICE_GONE,
+	RFM_NOTICE_INCOMPLETE,
+	RFM_NOTICE_COMPLETE,
 };
 
 enum {

@@ -54,7 +54,8 @@
 #define RFM_EXT_FEATURE_SNAPSHOT	0x0020u	/* counters and ring map */
 #define RFM_EXT_FEATURE_CLOCK		0x0040u
 #define RFM_EXT_FEATURE_QUERY		0x0080u
-#define RFM_EXT_FEATURES		0x00ffu
+#define RFM_EXT_FEATURE_REMOTE		0x0100u	/* requests, and planes READ, WRITE, HOME */
+#define RFM_EXT_FEATURES		0x01ffu
 
 #define RFM_FIFO_DEPTH			127	/* interrupts of a type that wait in the card */
 #define RFM_GRANULE			64	/* bytes that are subscribed or watched together */
@@ -98,7 +99,16 @@ enum rfm_counter {
 	RFM_COUNTER_BREAKS		= 35,	/* times another node lost its signal */
 	RFM_COUNTER_EPOCH		= 36,
 	RFM_COUNTER_TURN_NS		= 37,	/* time once round; 0: nothing comes home */
-	RFM_COUNTERS			= 38
+	RFM_COUNTER_PACKETS		= 38,	/* own packets that have ended */
+	RFM_COUNTER_PACKETS_TAKEN	= 39,	/* of these, taken */
+	RFM_COUNTER_PACKETS_LOST	= 40,	/* nobody knows whether they were */
+	RFM_COUNTER_PACKETS_RECEIVED	= 41,	/* of others, taken here */
+	RFM_COUNTER_PACKETS_REFUSED	= 42,	/* of others, for this node: no room */
+	RFM_COUNTER_REQUESTS		= 43,	/* own operations at other nodes that have ended */
+	RFM_COUNTER_REQUESTS_FAILED	= 44,	/* of these, not as asked */
+	RFM_COUNTER_SERVED		= 45,	/* operations of others that were answered */
+	RFM_COUNTER_RESYNC_BYTES	= 46,	/* made right by resync so far */
+	RFM_COUNTERS			= 47
 };
 
 #endif /* _UAPI_LINUX_RFM_STATUS_H */

@@ -17,6 +17,13 @@ enum {
     COUNTER_DMA_ERRORS,
     COUNTER_DMA_BYTES,
     COUNTER_BREAK_AT,
+    COUNTER_ETHER_SENT,
+    COUNTER_ETHER_LOST,
+    COUNTER_ETHER_DARK,
+    COUNTER_ETHER_UNFIT,
+    COUNTER_ETHER_RECEIVED,
+    COUNTER_ETHER_REFUSED,
+    COUNTER_ETHER_BROKEN,
     COUNTERS
 };
 
@@ -25,6 +32,7 @@ static void count(const Rfm5565State *s, uint64_t counter[COUNTERS])
 {
     const struct rfm_node *node = &s->node;
     const struct rfm_node_stats stats = rfm_node_read_stats(node);
+    const struct rfm_ether_stats *ether = &s->net.ether.stats;
 
     counter[RFM_COUNTER_STORES] = stats.stores;
     counter[RFM_COUNTER_SENT] = stats.sent;
@@ -64,12 +72,20 @@ static void count(const Rfm5565State *s, uint64_t counter[COUNTERS])
     counter[RFM_COUNTER_BREAKS] = s->breaks;
     counter[RFM_COUNTER_EPOCH] = node->epoch;
     counter[RFM_COUNTER_TURN_NS] = node->turn_ns;
+    rfm5565_remote_count(s, counter);
     counter[COUNTER_RX_REFUSED] = s->rx.refused;
     counter[COUNTER_TX_REFUSED] = s->tx.refused;
     counter[COUNTER_DMA_TRANSFERS] = s->dma.transfers;
     counter[COUNTER_DMA_ERRORS] = s->dma.errors;
     counter[COUNTER_DMA_BYTES] = s->dma.bytes;
     counter[COUNTER_BREAK_AT] = node->break_at;
+    counter[COUNTER_ETHER_SENT] = ether->sent;
+    counter[COUNTER_ETHER_LOST] = ether->lost;
+    counter[COUNTER_ETHER_DARK] = ether->dark;
+    counter[COUNTER_ETHER_UNFIT] = ether->unfit;
+    counter[COUNTER_ETHER_RECEIVED] = ether->received;
+    counter[COUNTER_ETHER_REFUSED] = ether->refused;
+    counter[COUNTER_ETHER_BROKEN] = ether->broken;
 }
 
 /* --- properties ----------------------------------------------------------- */
@@ -129,6 +145,24 @@ static const struct {
       "longest time a store held its CPU, microseconds" },
     [RFM_COUNTER_BREAKS] = { "breaks",
       "times another node said that it had lost its signal" },
+    [RFM_COUNTER_PACKETS] = { "packets",
+      "own packets to one node that have ended" },
+    [RFM_COUNTER_PACKETS_TAKEN] = { "packets-taken",
+      "of these, taken there" },
+    [RFM_COUNTER_PACKETS_LOST] = { "packets-lost",
+      "of these, nobody knows whether they were" },
+    [RFM_COUNTER_PACKETS_RECEIVED] = { "packets-received",
+      "packets of others that were taken here" },
+    [RFM_COUNTER_PACKETS_REFUSED] = { "packets-refused",
+      "packets of others for which there was no room here" },
+    [RFM_COUNTER_REQUESTS] = { "requests",
+      "operations at one node that the guest has asked for and have ended" },
+    [RFM_COUNTER_REQUESTS_FAILED] = { "requests-failed",
+      "of these, not as asked" },
+    [RFM_COUNTER_SERVED] = { "requests-served",
+      "operations of other nodes that were answered" },
+    [RFM_COUNTER_RESYNC_BYTES] = { "resync-bytes",
+      "bytes of the memory made right by resync" },
     [COUNTER_RX_REFUSED] = { "rx-refused",
       "upstream peers shown out for what they said, or did not say" },
     [COUNTER_TX_REFUSED] = { "tx-refused",
@@ -143,6 +177,20 @@ static const struct {
       "changes of the ring's membership seen" },
     [COUNTER_BREAK_AT] = { "break-at",
       "node that lost its signal last" },
+    [COUNTER_ETHER_SENT] = { "ethernet-sent",
+      "Ethernet frames that have left whole" },
+    [COUNTER_ETHER_LOST] = { "ethernet-lost",
+      "of these, not taken: no room, no such node, or lost on the ring" },
+    [COUNTER_ETHER_DARK] = { "ethernet-dark",
+      "Ethernet frames not sent: no signal or no neighbour" },
+    [COUNTER_ETHER_UNFIT] = { "ethernet-unfit",
+      "Ethernet frames not sent: shorter than 14 or longer than 9216 bytes" },
+    [COUNTER_ETHER_RECEIVED] = { "ethernet-received",
+      "Ethernet frames of others that have come whole" },
+    [COUNTER_ETHER_REFUSED] = { "ethernet-refused",
+      "Ethernet frames of others that found no room" },
+    [COUNTER_ETHER_BROKEN] = { "ethernet-broken",
+      "Ethernet frames of others of which a part is missing" },
 };
 
 static void get_counter(Object *obj, Visitor *v, const char *name, void *opaque,
@@ -220,6 +268,9 @@ static void map_node(const Rfm5565State *s, unsigned id, Rfm5565NodeView *view)
     if (source->ahead_ns) {
         view->state |= RFM_NODE_STATE_AHEAD;
     }
+    if (source->incomplete) {
+        view->state |= RFM_NODE_STATE_INCOMPLETE;
+    }
 }
 
 /* On CLOCK; 0 stays 0: never */
@@ -251,4 +302,7 @@ void rfm5565_snapshot(Rfm5565State *s)
         .state = s->node.left ? 0 : RFM_NODE_STATE_PRESENT,
         .domain = s->node.config.clock_domain,
     };
+    if (s->node.incomplete) {
+        own->state |= RFM_NODE_STATE_INCOMPLETE;
+    }
 }

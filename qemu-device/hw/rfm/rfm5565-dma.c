@@ -94,7 +94,7 @@ static void dma_stop_transfer(Rfm5565State *s)
 
     dma->busy = dma->waiting = false;
     dma->run++;
-    qatomic_store_release(&s->dma_sends, false);
+    rfm5565_set_other_producer(s, RFM5565_DMA_SENDS, false);
 }
 
 static void dma_complete(Rfm5565State *s, bool ok)
@@ -145,7 +145,7 @@ static void dma_begin(Rfm5565State *s)
                             dma->left, dma->card);
         dma_complete(s, false);
     } else {
-        qatomic_store_release(&s->dma_sends, !dma->to_host);
+        rfm5565_set_other_producer(s, RFM5565_DMA_SENDS, !dma->to_host);
         qemu_bh_schedule(dma->bh);
     }
 }
@@ -744,7 +744,7 @@ void rfm5565_dma_set_running(Rfm5565State *s, bool running)
     }
     if (may_run(s)) {
         dma->no_room_since = 0;
-        qatomic_store_release(&s->dma_sends, !dma->to_host);
+        rfm5565_set_other_producer(s, RFM5565_DMA_SENDS, !dma->to_host);
         qemu_bh_schedule(dma->bh);
     }
     rfm5565_update_and_unlock(s);

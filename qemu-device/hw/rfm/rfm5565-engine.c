@@ -61,7 +61,7 @@ bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now)
  * several before it begins, and takes no more than were there: two that run
  * side by side would hand over one store at a time. A lone store, or one of a
  * few, is never held up. In the main loop nothing is gained: there it keeps
- * the CPU from storing. The DMA engine needs this thread to store more.
+ * the CPU from storing. The other producers need this thread to store more.
  */
 static bool in_burst(const Rfm5565State *s)
 {
@@ -71,7 +71,7 @@ static bool in_burst(const Rfm5565State *s)
 /* What others said before does not wait for that. */
 static void coalesce(const Rfm5565State *s)
 {
-    if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->dma_sends)) {
+    if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->others_send)) {
         return;
     }
     while (in_burst(s) && rfm5565_now() - s->last_store_ns < COALESCE_NS) {
@@ -352,6 +352,7 @@ static void engine_tick(void *opaque)
         rfm5565_ring_look_at_clock(s);
         next = MIN(rfm_node_tick(&s->node, now), link_tick(s, now));
         rfm5565_counters_watch(s, now);
+        rfm5565_remote_tick(s, now);
         /* A timer that is due already would be run again before anything. */
         timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
     }
@@ -378,6 +379,7 @@ void rfm5565_engine_init(Rfm5565State *s)
     rfm5565_dma_init(s);
     if (s->extension) {
         rfm5565_slots_init(s);
+        rfm5565_remote_init(s);
     }
 }
 
@@ -392,6 +394,7 @@ static void stop_engine(void *opaque)
     rfm5565_dma_stop(s);
     if (s->extension) {
         rfm5565_slots_exit(s);
+        rfm5565_remote_stop(s);
     }
 }
 
@@ -403,4 +406,7 @@ void rfm5565_engine_exit(Rfm5565State *s)
         stop_engine(s);
     }
     rfm5565_dma_exit(s);
+    if (s->extension) {
+        rfm5565_remote_exit(s);
+    }
 }

@@ -26,6 +26,7 @@ static const uint8_t record_causes[RFM_RECORD_TYPES] = {
     [RFM_RECORD_BREAK]          = BIT(RFM_VECTOR_LINK),
     [RFM_RECORD_MEMBERSHIP]     = BIT(RFM_VECTOR_LINK),
     [RFM_RECORD_ID_IN_USE]      = BIT(RFM_VECTOR_LINK),
+    [RFM_RECORD_INCOMPLETE]     = BIT(RFM_VECTOR_LINK),
     [RFM_RECORD_BAD_DATA]       = BIT(RFM_VECTOR_ERRORS),
     [RFM_RECORD_TX_FULL]        = BIT(RFM_VECTOR_ERRORS),
     [RFM_RECORD_RX_FULL]        = BIT(RFM_VECTOR_ERRORS),
@@ -154,16 +155,6 @@ void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits)
 
 /* --- into the guest's memory ---------------------------------------------- */
 
-static bool write_guest(Rfm5565State *s, uint64_t address, void *data,
-                        unsigned len)
-{
-    /* Refused where there is no RAM: our own BARs must not be written so. */
-    const MemTxAttrs attrs = { .memory = 1 };
-
-    return pci_dma_rw(PCI_DEVICE(s), address, data, len,
-                      DMA_DIRECTION_FROM_DEVICE, attrs) == MEMTX_OK;
-}
-
 /* The index makes it complete, so it comes last. */
 static bool write_record(Rfm5565State *s, uint32_t number,
                          struct rfm_ext_record *record)
@@ -173,12 +164,13 @@ static bool write_record(Rfm5565State *s, uint32_t number,
                        (number % s->ext.ring_records);
 
     record->index = cpu_to_le32(number + 1);
-    if (!write_guest(s, address + head, (uint8_t *)record + head,
-                     sizeof(*record) - head)) {
+    if (!rfm5565_guest_rw(s, address + head, (uint8_t *)record + head,
+                          sizeof(*record) - head, DMA_DIRECTION_FROM_DEVICE)) {
         return false;
     }
     smp_wmb();      /* before the index */
-    return write_guest(s, address, record, head);
+    return rfm5565_guest_rw(s, address, record, head,
+                            DMA_DIRECTION_FROM_DEVICE);
 }
 
 /* The ring stops; what waits for it is dropped. Under the lock. */

@@ -87,6 +87,13 @@ static uint64_t range_bits_read(Rfm5565State *s, const Rfm5565RegOp *op)
                              s->ext.range_offset / RFM_GRANULE);
 }
 
+static uint64_t range_rights_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return rfm_granules_word(&s->ext.granules,
+                             rfm5565_plane(RFM_PLANE_READ + op->index),
+                             s->ext.range_offset / RFM_GRANULE);
+}
+
 static void slot_index_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     if (op->value < RFM_EXT_SLOTS) {
@@ -291,6 +298,23 @@ void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
     }
 }
 
+/* --- requests ------------------------------------------------------------- */
+
+static void request_control_write(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    rfm5565_requests_control(s, op->value);
+}
+
+static void request_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    rfm5565_requests_begin(s, op->value);
+}
+
+static void request_cancel_write(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    rfm5565_requests_cancel(s, op->value);
+}
+
 /* --- snapshots ------------------------------------------------------------ */
 
 static uint64_t epoch_read(Rfm5565State *s, const Rfm5565RegOp *op)
@@ -307,6 +331,7 @@ static void snapshot_write(Rfm5565State *s, const Rfm5565RegOp *op)
 /* --- the table ------------------------------------------------------------ */
 
 #define FIELD_OF(member) offsetof(Rfm5565State, ext.member)
+#define REMOTE_FIELD(member) offsetof(Rfm5565State, remote.member)
 #define ALL32 UINT32_MAX
 #define ALL64 UINT64_MAX
 #define NODE_REG(reg, reg_width, member) \
@@ -383,7 +408,10 @@ static const Rfm5565Reg ext_regs[] = {
     { .name = "RANGE_COMMAND", .offset = RFM_EXT_RANGE_COMMAND, .width = 4,
       .field = FIELD_OF(range_result), .write = range_command_write },
     { .name = "RANGE_BITS", .offset = RFM_EXT_RANGE_BITS(0), .width = 4,
-      .count = RFM_PLANES, .stride = 4, .read = range_bits_read },
+      .count = RFM_PLANE_READ, .stride = 4, .read = range_bits_read },
+    { .name = "RANGE_RIGHTS", .offset = RFM_EXT_RANGE_BITS(RFM_PLANE_READ),
+      .width = 4, .count = RFM_PLANES - RFM_PLANE_READ, .stride = 4,
+      .read = range_rights_read },
 
     { .name = "SLOT_INDEX", .offset = RFM_EXT_SLOT_INDEX, .width = 4,
       .field = FIELD_OF(slot_index), .write = slot_index_write },
@@ -438,6 +466,17 @@ static const Rfm5565Reg ext_regs[] = {
     ANSWER_REG(STATE, 4, state),
     ANSWER_REG(FIRST, 8, first),
 
+    { .name = "REQUEST_BASE", .offset = RFM_EXT_REQUEST_BASE, .width = 8,
+      .field = REMOTE_FIELD(base), .writable = ALL64 },
+    { .name = "REQUEST_CONTROL", .offset = RFM_EXT_REQUEST_CONTROL, .width = 4,
+      .field = REMOTE_FIELD(control), .write = request_control_write },
+    { .name = "REQUEST_STATUS", .offset = RFM_EXT_REQUEST_STATUS, .width = 4,
+      .field = REMOTE_FIELD(status) },
+    { .name = "REQUEST_BEGIN", .offset = RFM_EXT_REQUEST_BEGIN, .width = 4,
+      .write = request_begin_write },
+    { .name = "REQUEST_CANCEL", .offset = RFM_EXT_REQUEST_CANCEL, .width = 4,
+      .write = request_cancel_write },
+
     { .name = "SNAPSHOT", .offset = RFM_EXT_SNAPSHOT, .width = 4,
       .field = FIELD_OF(snapshots), .write = snapshot_write },
     { .name = "COUNTER", .offset = RFM_EXT_COUNTER(0), .width = 8,
@@ -489,6 +528,7 @@ void rfm5565_ext_reset(Rfm5565State *s)
         return;
     }
     rfm5565_bank_reset(s, &ext_bank);
+    rfm5565_requests_disable(s);
     s->ext.clock = 0;
     rfm5565_irq_reset(s);
     rfm5565_events_reset(s);

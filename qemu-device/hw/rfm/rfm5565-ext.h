@@ -5,7 +5,8 @@
  *
  *   rfm5565-ext.c       capability, BAR4 and its registers, fences, queries
  *   rfm5565-events.c    the event ring
- *   rfm5565-planes.c    granules: who receives, sends, watches, owns, wrote
+ *   rfm5565-planes.c    granules: who receives, sends, watches, owns, wrote,
+ *                       and what others may do there
  *   rfm5565-slots.c     comparators and timers
  *   rfm5565-vmstate.c   what migrates, also of the DMA engine
  *
@@ -26,6 +27,12 @@
 #define RFM5565_STAGED 4096     /* records that may wait for the main context */
 
 typedef struct Rfm5565State Rfm5565State;
+
+/* What the registers call a plane; that of the slots has no number there. */
+static inline enum rfm_granules_plane rfm5565_plane(unsigned plane)
+{
+    return plane < (unsigned)RFM_GRANULES_SLOT ? plane : plane + 1;
+}
 
 /* An update of another node, as it came */
 typedef struct Rfm5565Update {
@@ -230,6 +237,10 @@ void rfm5565_planes_keep_writers(Rfm5565State *s);
 void rfm5565_planes_look_up(Rfm5565State *s);
 void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len, const struct rfm_origin *origin);
+void rfm5565_planes_written(Rfm5565State *s, uint8_t from, uint32_t offset,
+                            uint32_t len);
+void rfm5565_planes_merge(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                          uint32_t len);
 bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len);
 bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                           unsigned len, uint64_t now);
@@ -265,5 +276,6 @@ void rfm5565_ext_saving(Rfm5565State *s);
 extern const VMStateDescription vmstate_rfm5565_books;
 extern const VMStateDescription vmstate_rfm5565_dma;
 extern const VMStateDescription vmstate_rfm5565_ext;
+extern const VMStateDescription vmstate_rfm5565_remote;
 
 #endif

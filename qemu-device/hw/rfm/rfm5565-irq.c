@@ -19,6 +19,7 @@
 #define DMA     BIT(RFM_VECTOR_DMA)
 #define LINK    BIT(RFM_VECTOR_LINK)
 #define ERRORS  BIT(RFM_VECTOR_ERRORS)
+#define TRANSFER BIT(RFM_VECTORS)   /* the DMA engine's, enabled by INTCSR */
 
 /* --- latches and FIFOs: under the lock ------------------------------------ */
 
@@ -183,9 +184,8 @@ static void update_dma_msix(Rfm5565State *s, bool asserts)
 }
 
 /*
- * Every change of a register or latch ends here: INTx or messages follow it, a
- * DMA transfer that waits for room on the ring is looked at, then the lock is
- * given back.
+ * Every change of a register or latch ends here: INTx or messages follow it,
+ * what waits for room on the ring is looked at, then the lock is given back.
  */
 void rfm5565_update_and_unlock(Rfm5565State *s)
 {
@@ -197,6 +197,9 @@ void rfm5565_update_and_unlock(Rfm5565State *s)
     }
     if (s->dma.waiting) {
         rfm5565_dma_check_room(s);
+    }
+    if (s->remote.wants_room) {
+        rfm5565_remote_check_room(s);
     }
     qemu_mutex_unlock(&s->lock);
     if (!changed) {
@@ -216,10 +219,10 @@ static void raise_causes(Rfm5565State *s, uint32_t causes)
 {
     rfm5565_lock(s);
     if (!uses_msix(s)) {
-        s->ext.int_status |= causes & ~DMA;
+        s->ext.int_status |= causes & ~TRANSFER;
         causes = 0;
     }
-    causes &= s->ext.int_enable | DMA;
+    causes = (causes & s->ext.int_enable) | (causes & TRANSFER ? DMA : 0);
     rfm5565_update_and_unlock(s);
     for (unsigned i = 0; i < RFM_VECTORS; i++) {
         if (causes & BIT(i)) {
@@ -268,7 +271,8 @@ static bool may_raise(Rfm5565State *s, unsigned i)
 
 /*
  * The vectors that interrupt now. Causes of one that has just done so are
- * kept, but not those that are not enabled: they are not announced later.
+ * kept, but not those that are not enabled: they are not announced later. The
+ * end of a request is what somebody waits for, so it is not held up.
  */
 static uint32_t due_causes(Rfm5565State *s)
 {
@@ -287,11 +291,12 @@ static uint32_t due_causes(Rfm5565State *s)
             taken |= BIT(i);
         }
     }
+    taken |= ext->causes & DMA;
     ext->causes &= ~taken;
     ext->base_msi_pending &= !(taken & ERRORS);
     if (s->dma.msi_pending) {
         s->dma.msi_pending = false;
-        taken |= DMA;
+        taken |= TRANSFER;
     }
     return taken;
 }

@@ -57,9 +57,9 @@ void rfm5565_map_memory(Rfm5565State *s)
     }
 }
 
-/* Put bytes into the memory: under the BQL, or under the lock. */
-void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
-                        unsigned len)
+/* What a MERGE has brought: to merges it is no store. */
+void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len)
 {
     rfm_memory_store(s->ram + offset, data, len);
     if (s->direct) {
@@ -67,6 +67,28 @@ void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
     } else {
         memory_region_set_dirty(&s->memory, offset, len);
     }
+}
+
+/* Put bytes into the memory: under the lock, or as the node's producer. */
+void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
+                        unsigned len)
+{
+    rfm_remote_stored(&s->remote.engine, offset, len);
+    rfm5565_memory_merge(s, offset, data, len);
+}
+
+/*
+ * The same of what this node stores, at most a frame; it is sent, unless that
+ * is filtered. Returns false if there was no room: TX FIFO FULL is due. As the
+ * node's producer.
+ */
+bool rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len)
+{
+    rfm5565_memory_put(s, offset, data, len);
+    return s->planes_on_store
+         ? rfm5565_planes_store(s, offset, data, len, rfm5565_now())
+         : rfm_node_store(&s->node, offset, data, len, rfm5565_now());
 }
 
 static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
@@ -178,15 +200,20 @@ static void store_bytes(Rfm5565State *s, hwaddr addr, const uint8_t *data,
 {
     bool fits, shared;
 
-    if ((!s->planes_on_store || rfm5565_planes_sends(s, addr, size)) &&
-        may_wait && !wait_if_full(s)) {
-        return;
+    may_wait &= !s->planes_on_store || rfm5565_planes_sends(s, addr, size);
+    for (;;) {
+        if (may_wait && !wait_if_full(s)) {
+            return;
+        }
+        shared = rfm5565_producer_lock(s);
+        /* Packets may have taken the room meanwhile. */
+        if (!shared || !may_wait || rfm_node_may_store(&s->node) ||
+            qatomic_read(&s->backpressure_expired)) {
+            break;
+        }
+        rfm5565_producer_unlock(s, shared);
     }
-    shared = rfm5565_producer_lock(s);
-    rfm5565_memory_put(s, addr, data, size);
-    fits = s->planes_on_store
-         ? rfm5565_planes_store(s, addr, data, size, rfm5565_now())
-         : rfm_node_store(&s->node, addr, data, size, rfm5565_now());
+    fits = rfm5565_memory_store(s, addr, data, size);
     rfm5565_producer_unlock(s, shared);
     if (!fits) {
         lock_and_latch(s, RFM_LISR_TX_FULL);

@@ -14,7 +14,7 @@
 #include "rfm5565.h"
 #include "trace.h"
 
-/* The last writer: who it was, in one word. */
+/* The last writer: who it was, in one word. 0: not known. */
 #define WHO_KNOWN       BIT_ULL(0)
 #define WHO_OTHER_CLOCK BIT_ULL(1)
 #define WHO_NODE_SHIFT  2
@@ -31,6 +31,15 @@ static void note_writer(Rfm5565State *s, uint32_t offset, unsigned len,
     for (uint32_t i = offset / RFM_GRANULE; i <= last; i++) {
         qatomic_set_u64(&writers[i].who, who | WHO_KNOWN);
         qatomic_set_u64(&writers[i].time_ns, time_ns);
+    }
+}
+
+static void forget_writer(Rfm5565State *s, uint32_t offset, unsigned len)
+{
+    uint32_t last = (offset + len - 1) / RFM_GRANULE;
+
+    for (uint32_t i = offset / RFM_GRANULE; i <= last; i++) {
+        qatomic_set_u64(&s->ext.writers[i].who, 0);
     }
 }
 
@@ -186,7 +195,43 @@ void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
     }
 }
 
-/* --- own stores: under the BQL, without the lock -------------------------- */
+/* --- operations of other nodes: under the lock ---------------------------- */
+
+/* A WRITE of node @from has changed this memory, and no other: no event. */
+void rfm5565_planes_written(Rfm5565State *s, uint8_t from, uint32_t offset,
+                            uint32_t len)
+{
+    if (s->ext.writers) {
+        note_writer(s, offset, len, (uint64_t)from << WHO_NODE_SHIFT,
+                    rfm_node_clock(&s->node, rfm5565_now()));
+    }
+}
+
+/* What a complete node has there, where this one receives. Nobody wrote it. */
+void rfm5565_planes_merge(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                          uint32_t len)
+{
+    while (len) {
+        bool on;
+        unsigned piece = rfm_granules_run(&s->ext.granules, RFM_GRANULES_RX,
+                                          offset, len, &on);
+
+        if (on) {
+            rfm5565_memory_merge(s, offset, data, piece);
+            if (s->ext.writers) {
+                forget_writer(s, offset, piece);
+            }
+        }
+        offset += piece;
+        data += piece;
+        len -= piece;
+    }
+}
+
+/*
+ * --- own stores: of a CPU, under the BQL, without the lock; those that others
+ * ask for with CAS and ADD, under the lock and the producer's ----------------
+ */
 
 /* Does any byte of it leave this node? */
 bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len)
@@ -255,7 +300,8 @@ uint32_t rfm5565_planes_command(Rfm5565State *s, uint32_t command)
     }
     trace_rfm5565_range(s->node_id, plane, offset, length,
                         !!(command & RFM_EXT_RANGE_ON));
-    rfm_granules_set(&s->ext.granules, plane, offset / RFM_GRANULE,
+    rfm_granules_set(&s->ext.granules, rfm5565_plane(plane),
+                     offset / RFM_GRANULE,
                      length / RFM_GRANULE, command & RFM_EXT_RANGE_ON);
     rfm5565_planes_refresh(s);
     return RFM_EXT_RANGE_DONE;
@@ -269,6 +315,9 @@ bool rfm5565_planes_init(Rfm5565State *s, Error **errp)
                       RFM_PLANE_TX != (int)RFM_GRANULES_TX ||
                       RFM_PLANE_WATCH != (int)RFM_GRANULES_WATCH ||
                       RFM_PLANE_OWNED != (int)RFM_GRANULES_OWNED ||
+                      RFM_PLANE_READ != RFM_GRANULES_READ - 1 ||
+                      RFM_PLANE_WRITE != RFM_GRANULES_WRITE - 1 ||
+                      RFM_PLANE_HOME != RFM_GRANULES_HOME - 1 ||
                       RFM_GRANULE != RFM_GRANULES_BYTES);
 
     if (rfm_granules_init(&s->ext.granules, s->memory_size)) {

@@ -78,6 +78,8 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
     DEFINE_PROP_ON_OFF_AUTO("firmware-bus-master", Rfm5565State,
                             firmware_bus_master, ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_BOOL("auto-resync", Rfm5565State, auto_resync, false),
+    DEFINE_PROP_NETDEV("netdev", Rfm5565State, net.conf.peers),
     DEFINE_PROP_UINT8("bridge-revision", Rfm5565State, bridge_revision,
                       RFM_PCIHREV_PIORC),
 };
@@ -111,6 +113,10 @@ static const struct {
       "(stay, as the real card)" },
     { "clock", "of the times it tells: host (this host's own), or tai "
       "(CLOCK_TAI, which hosts share whose clocks PTP or NTP keep)" },
+    { "auto-resync", "what its memory misses it gets from a complete node by "
+      "itself: on, or off as the real card" },
+    { "netdev", "network that is on the ring: the id of a netdev, for "
+      "instance a hubport beside that of a virtio-net" },
     { "pcap", "write every frame of both fibres to this pcapng file" },
     { "extension", "what no 5565 has, in BAR4: on, or off for a plain 5565" },
     { "firmware-bus-master", "the firmware has made the card a bus master, for "
@@ -150,6 +156,10 @@ static bool check_card(Rfm5565State *s, Error **errp)
     if (s->stall_limit_ms > 10000) {
         error_setg(errp, "rfm5565: stall-limit-ms must be 0 to 10000, not %u",
                    s->stall_limit_ms);
+        return false;
+    }
+    if (s->auto_resync && !s->extension) {
+        error_setg(errp, "rfm5565: auto-resync needs extension=on");
         return false;
     }
     if (qemu_chr_fe_backend_connected(&s->rx.chr) !=

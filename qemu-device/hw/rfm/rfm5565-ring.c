@@ -126,6 +126,10 @@ static void card_status(void *opaque, unsigned int what)
         rfm5565_event_plain(s, RFM_RECORD_MEMBERSHIP, RFM_RECORD_NODE_NONE,
                             s->node.epoch, 0);
     }
+    if (what & RFM_NODE_INCOMPLETE) {
+        rfm5565_event_plain(s, RFM_RECORD_INCOMPLETE, RFM_RECORD_NODE_NONE,
+                            s->node.incomplete, 0);
+    }
     if (what & RFM_NODE_DUPLICATE_ID) {
         rfm5565_event_plain(s, RFM_RECORD_ID_IN_USE, s->node_id, 0, 0);
         s->duplicate_id = true;
@@ -182,6 +186,56 @@ static void card_answer(void *opaque, uint8_t from,
     rfm5565_query_answered(opaque, from, answer);
 }
 
+static void card_packet_end(void *opaque, uint64_t cookie,
+                            enum rfm_packet_fate fate)
+{
+    Rfm5565State *s = opaque;
+
+    if (cookie & RFM_ETHER_COOKIE) {
+        rfm_ether_packet_end(&s->net.ether, cookie, fate);
+    } else {
+        rfm5565_remote_packet_end(s, cookie, fate);
+    }
+}
+
+static void card_packet_room(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_remote_packet_room(s);
+    if (s->net.nic) {
+        rfm_ether_packet_room(&s->net.ether);
+    }
+}
+
+static bool card_take(void *opaque, const struct rfm_packet *packet,
+                      const uint8_t *data)
+{
+    switch (packet->class) {
+    case RFM_PACKET_MESSAGE:
+    case RFM_PACKET_REQUEST:
+    case RFM_PACKET_ANSWER:
+        return rfm5565_remote_take(opaque, packet, data);
+    case RFM_PACKET_ETHERNET:
+        return rfm5565_net_take(opaque, packet);
+    default:
+        return false;
+    }
+}
+
+/* Of a class of which one was taken. */
+static void card_packet(void *opaque, const struct rfm_packet *packet,
+                        const uint8_t *data)
+{
+    Rfm5565State *s = opaque;
+
+    if (packet->class == RFM_PACKET_ETHERNET) {
+        rfm_ether_packet(&s->net.ether, packet, data);
+    } else {
+        rfm5565_remote_packet(s, packet, data);
+    }
+}
+
 static const struct rfm_node_ops card_ops = {
     .apply = card_apply,
     .interrupt = card_interrupt,
@@ -192,6 +246,10 @@ static const struct rfm_node_ops card_ops = {
     .fence = card_fence,
     .load = card_load,
     .answer = card_answer,
+    .packet_end = card_packet_end,
+    .packet_room = card_packet_room,
+    .take = card_take,
+    .packet = card_packet,
 };
 
 /* --- what the guest asks for ---------------------------------------------- */
@@ -362,6 +420,7 @@ static void rejoin(Rfm5565State *s)
     rfm_node_set_paused(&s->node, is_paused());
     rfm5565_link_up(s);
     timer_mod_ns(s->tick, rfm5565_now());
+    rfm5565_remote_go_on(s);
     rfm5565_update_and_unlock(s);
 }
 
@@ -402,6 +461,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
             rfm5565_ring_set_quiesced(s, true);
         }
         set_paused(s, true);
+        rfm5565_remote_stopped(s);
         return;
     }
     if (!s->dead) {
@@ -411,6 +471,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     set_paused(s, false);
     rfm5565_ext_set_running(s, true);
     rfm5565_dma_set_running(s, true);
+    rfm5565_remote_go_on(s);
 }
 
 /*
@@ -433,6 +494,7 @@ void rfm5565_ring_saving(Rfm5565State *s)
         s->saved.held = s->saved.past.held;
         s->saved.epoch = s->node.epoch;
         s->saved.signal = rfm_node_signal(&s->node);
+        s->saved.incomplete = s->node.incomplete;
     }
 }
 
@@ -457,6 +519,10 @@ void rfm5565_ring_loaded(Rfm5565State *s)
     rfm5565_counters_loaded(s);
     s->node.stats.held_lost += s->saved.held;
     s->node.epoch = MAX(s->node.epoch, s->saved.epoch) + 1;
+    s->node.incomplete = s->saved.incomplete;
+    if (s->saved.held) {
+        rfm_node_set_incomplete(&s->node, true);
+    }
     rfm5565_latch(s, (s->saved.held ? RFM_LISR_RX_FULL : 0) |
                      (s->saved.signal ? RFM_LISR_SYNC_LOSS : 0));
     rfm5565_update_and_unlock(s);
@@ -549,6 +615,7 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
     rfm5565_link_init(s);
     s->main_work_bh = qemu_bh_new_guarded(main_work, s,
                                           &DEVICE(s)->mem_reentrancy_guard);
+    rfm5565_net_init(s);
     rfm5565_engine_init(s);
     s->vmstate_entry = qemu_add_vm_change_state_handler(vm_state_changed, s);
     migration_add_notifier(&s->migration_notifier, migration_event);
@@ -569,6 +636,9 @@ void rfm5565_ring_exit(Rfm5565State *s)
     rfm5565_lock(s);
     s->gone = true;
     rfm5565_dma_abort(s);
+    if (s->extension) {
+        rfm5565_remote_abort(s);
+    }
     qemu_cond_broadcast(&s->room);
     rfm5565_update_and_unlock(s);
     qemu_remove_exit_notifier(&s->exit_notifier);
@@ -578,6 +648,7 @@ void rfm5565_ring_exit(Rfm5565State *s)
     rfm5565_link_down(s);
     rfm5565_engine_exit(s);
     rfm5565_link_exit(s);
+    rfm5565_net_exit(s);
     qemu_bh_delete(s->main_work_bh);
     rfm_pcapng_end(&s->capture);
     rfm_node_destroy(&s->node);

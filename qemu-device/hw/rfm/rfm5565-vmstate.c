@@ -285,18 +285,19 @@ static uint32_t plane_blocks(const struct rfm_granules *granules)
     return granules->count / RFM_GRANULES_WORD / BLOCK_WORDS;
 }
 
-static int put_planes(QEMUFile *f, void *pv, size_t size,
-                      const VMStateField *field, JSONWriter *desc)
+/* The registers' planes from @plane on, up to @end. */
+static int put_some_planes(QEMUFile *f, const Rfm5565Ext *ext, unsigned plane,
+                           unsigned end)
 {
-    const Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
     uint32_t words[BLOCK_WORDS];
 
-    for (unsigned plane = 0; plane < RFM_PLANES; plane++) {
-        uint32_t blocks = rfm_granules_is_changed(&ext->granules, plane)
+    for (; plane < end; plane++) {
+        enum rfm_granules_plane bits = rfm5565_plane(plane);
+        uint32_t blocks = rfm_granules_is_changed(&ext->granules, bits)
                         ? plane_blocks(&ext->granules) : 0;
 
         for (uint32_t block = 0; block < blocks; block++) {
-            if (!fill_block(&ext->granules, plane, block, words)) {
+            if (!fill_block(&ext->granules, bits, block, words)) {
                 continue;
             }
             qemu_put_be32(f, block);
@@ -319,20 +320,18 @@ static void set_word(struct rfm_granules *granules, unsigned plane,
     }
 }
 
-static int get_planes(QEMUFile *f, void *pv, size_t size,
-                      const VMStateField *field)
+static int get_some_planes(QEMUFile *f, struct rfm_granules *granules,
+                           unsigned plane, unsigned end)
 {
-    struct rfm_granules *granules = &((Rfm5565State *)pv)->ext.granules;
     uint32_t block;
 
-    rfm_granules_reset(granules);
-    for (unsigned plane = 0; plane < RFM_PLANES; plane++) {
+    for (; plane < end; plane++) {
         while ((block = qemu_get_be32(f)) != NO_BLOCK) {
             if (qemu_file_get_error(f) || block >= plane_blocks(granules)) {
                 return rfm5565_refuse_state("its granules");
             }
             for (unsigned i = 0; i < BLOCK_WORDS; i++) {
-                set_word(granules, plane,
+                set_word(granules, rfm5565_plane(plane),
                          (block * BLOCK_WORDS + i) * RFM_GRANULES_WORD,
                          qemu_get_be32(f));
             }
@@ -340,6 +339,41 @@ static int get_planes(QEMUFile *f, void *pv, size_t size,
     }
     return 0;
 }
+
+static int put_planes(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field, JSONWriter *desc)
+{
+    return put_some_planes(f, &((Rfm5565State *)pv)->ext, 0, RFM_PLANE_READ);
+}
+
+static int get_planes(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field)
+{
+    struct rfm_granules *granules = &((Rfm5565State *)pv)->ext.granules;
+
+    rfm_granules_reset(granules);
+    return get_some_planes(f, granules, 0, RFM_PLANE_READ);
+}
+
+static int put_rights(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field, JSONWriter *desc)
+{
+    return put_some_planes(f, &((Rfm5565State *)pv)->ext, RFM_PLANE_READ,
+                           RFM_PLANES);
+}
+
+static int get_rights(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field)
+{
+    return get_some_planes(f, &((Rfm5565State *)pv)->ext.granules,
+                           RFM_PLANE_READ, RFM_PLANES);
+}
+
+static const VMStateInfo info_rights = {
+    .name = "rfm5565/rights",
+    .get = get_rights,
+    .put = put_rights,
+};
 
 static const VMStateInfo info_planes = {
     .name = "rfm5565/planes",
@@ -592,10 +626,12 @@ const VMStateDescription vmstate_rfm5565_ext = {
         EXT32(multicast_send),
         EXT32(fence_ticket),
         EXT32(snapshots),
-        VMSTATE_UINT64_ARRAY(ext.counters, Rfm5565State, RFM_COUNTERS),
+        VMSTATE_UINT64_SUB_ARRAY(ext.counters, Rfm5565State, 0,
+                                 RFM5565_REMOTE_COUNTER_FIRST),
         VMSTATE_STRUCT_ARRAY(ext.nodes, Rfm5565State, RFM_RING_NODES, 1,
                              vmstate_node_view, Rfm5565NodeView),
-        VMSTATE_UINT64_ARRAY(ext.counter_times, Rfm5565State, RFM_COUNTERS),
+        VMSTATE_UINT64_SUB_ARRAY(ext.counter_times, Rfm5565State, 0,
+                                 RFM5565_REMOTE_COUNTER_FIRST),
         VMSTATE_STRUCT_ARRAY(ext.node_times, Rfm5565State, RFM_RING_NODES, 1,
                              vmstate_node_times, Rfm5565NodeTimes),
         EXT32(query_offset),
@@ -619,6 +655,80 @@ const VMStateDescription vmstate_rfm5565_ext = {
         WHOLE("moment", info_engine_state),
         WHOLE("planes", info_planes),
         WHOLE("writers", info_writers),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+/* --- operations at one node ----------------------------------------------- */
+
+static int remote_pre_save(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    uint64_t counter[RFM_COUNTERS];
+
+    rfm5565_lock(s);
+    rfm5565_remote_count(s, counter);
+    memcpy(s->remote.saved.counted, counter + RFM5565_REMOTE_COUNTER_FIRST,
+           sizeof(s->remote.saved.counted));
+    rfm5565_requests_saving(s);
+    rfm5565_update_and_unlock(s);
+    return 0;
+}
+
+static int remote_pre_load(void *opaque)
+{
+    const Rfm5565State *s = opaque;
+
+    return s->extension ? 0 :
+           rfm5565_refuse_state("it is of a card with extension=on");
+}
+
+/* What it has counted here since it was made, it goes on from there. */
+static int remote_post_load(void *opaque, int version_id)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565Remote *remote = &s->remote;
+    uint64_t counter[RFM_COUNTERS];
+    bool sound;
+
+    rfm5565_lock(s);
+    rfm5565_remote_count(s, counter);
+    for (unsigned i = 0; i < RFM5565_REMOTE_COUNTERS; i++) {
+        remote->counted_before[i] += remote->saved.counted[i] -
+                                     counter[RFM5565_REMOTE_COUNTER_FIRST + i];
+    }
+    sound = rfm5565_requests_loaded(s);
+    rfm5565_update_and_unlock(s);
+    return sound ? 0 : rfm5565_refuse_state("its requests, or its ports");
+}
+
+#define REMOTE(macro, member, ...) \
+    macro(remote.member, Rfm5565State, ## __VA_ARGS__)
+
+const VMStateDescription vmstate_rfm5565_remote = {
+    .name = TYPE_RFM5565 "/remote",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = ext_needed,
+    .pre_save = remote_pre_save,
+    .pre_load = remote_pre_load,
+    .post_load = remote_post_load,
+    .fields = (const VMStateField[]) {
+        REMOTE(VMSTATE_UINT64, base),
+        REMOTE(VMSTATE_UINT32, control),
+        REMOTE(VMSTATE_UINT32, status),
+        REMOTE(VMSTATE_UINT64, table),
+        REMOTE(VMSTATE_UINT32_ARRAY, saved.busy, RFM_EXT_REQUESTS / 32),
+        REMOTE(VMSTATE_UINT32_ARRAY, saved.ports, RFM_EXT_PORTS),
+        REMOTE(VMSTATE_UINT64_ARRAY, saved.counted, RFM5565_REMOTE_COUNTERS),
+        VMSTATE_UINT64_SUB_ARRAY(ext.counters, Rfm5565State,
+                                 RFM5565_REMOTE_COUNTER_FIRST,
+                                 RFM5565_REMOTE_COUNTERS),
+        VMSTATE_UINT64_SUB_ARRAY(ext.counter_times, Rfm5565State,
+                                 RFM5565_REMOTE_COUNTER_FIRST,
+                                 RFM5565_REMOTE_COUNTERS),
+        WHOLE("rights", info_rights),
+        WHOLE("regions", rfm5565_info_regions),
         VMSTATE_END_OF_LIST()
     },
 };

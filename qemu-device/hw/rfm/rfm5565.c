@@ -211,7 +211,8 @@ static int rfm5565_pre_load(void *opaque)
 
     rfm5565_ring_set_quiesced(s, true);
     rfm5565_dma_loading(s);
-    s->saved.books = false;
+    rfm5565_remote_loading(s);
+    s->saved.books = s->saved.incomplete = false;
     return 0;
 }
 
@@ -235,7 +236,7 @@ static int rfm5565_post_load(void *opaque, int version_id)
  */
 static const VMStateDescription vmstate_rfm5565 = {
     .name = TYPE_RFM5565,
-    .version_id = 4,
+    .version_id = 5,
     .minimum_version_id = 2,
     .pre_save = rfm5565_pre_save,
     .pre_load = rfm5565_pre_load,
@@ -267,12 +268,14 @@ static const VMStateDescription vmstate_rfm5565 = {
         VMSTATE_UINT64_V(saved.held, Rfm5565State, 3),
         VMSTATE_BOOL_V(saved.signal, Rfm5565State, 3),
         VMSTATE_UINT32_V(saved.epoch, Rfm5565State, 4),
+        VMSTATE_BOOL_V(saved.incomplete, Rfm5565State, 5),
         VMSTATE_END_OF_LIST()
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_rfm5565_ext,
         &vmstate_rfm5565_dma,
         &vmstate_rfm5565_books,
+        &vmstate_rfm5565_remote,
         NULL
     },
 };

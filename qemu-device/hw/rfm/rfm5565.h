@@ -13,7 +13,9 @@
  *   rfm5565-link.c     its fibres: the chardevs
  *   rfm5565-engine.c   its engine: receive, then send; who wakes it, its clock
  *   rfm5565-dma.c      the DMA engine
+ *   rfm5565-net.c      Ethernet on the ring
  *   rfm5565-ext.h      the extension block, its parts
+ *   rfm5565-remote.h   operations at one node, their parts
  *
  * Contexts and locks. The engine (node, links, clock) runs in the AioContext
  * of the property iothread, or in the main context, without the big lock
@@ -31,9 +33,10 @@
  *   tries the lock, but never waits for it; if it gets it, it does the engine's
  *   sending turn itself (rfm5565_engine_send_inline()). Without room a store
  *   waits with the BQL released, and what makes room never needs the BQL.
- * - The DMA engine is a second producer, under the lock but without the BQL.
- *   While it sends, stores and it take turns by @producer, which comes after
- *   the lock. It begins under the BQL, so a store sees that it has.
+ * - The DMA engine is a second producer, and operations at one node are a
+ *   third, under the lock but without the BQL. While one of them sends, stores
+ *   and it take turns by @producer, which comes after the lock. It begins under
+ *   the BQL, so a store sees that it has.
  * - Guest loads read @ram directly, without any lock: what arrives is applied
  *   with rfm_memory_store().
  *
@@ -48,9 +51,11 @@
 #include "qemu/units.h"
 #include "hw/pci/pci_device.h"
 #include "chardev/char-fe.h"
+#include "net/net.h"
 #include "migration/misc.h"
 #include "qom/object.h"
 #include "system/iothread.h"
+#include "ring/ether.h"
 #include "ring/link.h"
 #include "ring/node.h"
 #include "ring/util/clock-domain.h"
@@ -60,6 +65,7 @@
 #include "crypto/tlssession.h"
 #include "ring/permit.h"
 #include "rfm5565-ext.h"
+#include "rfm5565-remote.h"
 
 #define TYPE_RFM5565 "rfm5565"
 OBJECT_DECLARE_SIMPLE_TYPE(Rfm5565State, RFM5565)
@@ -177,6 +183,16 @@ typedef struct Rfm5565Dma {
     uint64_t bytes;
 } Rfm5565Dma;
 
+/* Ethernet on the ring */
+typedef struct Rfm5565Net {
+    NICConf conf;
+    NICState *nic;              /* NULL: none */
+    QEMUBH *bh;                 /* main context */
+    bool blocked;               /* (BQL) the net layer waits for room */
+    bool stuck;                 /* (BQL) it has a frame it cannot deliver yet */
+    struct rfm_ether ether;     /* written under the lock */
+} Rfm5565Net;
+
 struct Rfm5565State {
     PCIDevice parent_obj;
 
@@ -198,6 +214,7 @@ struct Rfm5565State {
     Rfm5565Clock clock_kind;
     char *pcap;
     bool extension;
+    bool auto_resync;
     OnOffAuto firmware_bus_master;  /* not auto once it is realized */
     uint8_t bridge_revision;
 
@@ -222,7 +239,7 @@ struct Rfm5565State {
     uint32_t bigend;
     bool direct;                /* loads are served by @ram; set under both */
     bool planes_on_store;       /* the extension looks at stores */
-    bool dma_sends;             /* the DMA engine stores too; set under both */
+    uint8_t others_send;        /* who stores too; see below */
     bool backpressure_expired;  /* one waited in vain: none waits until room */
     bool streaming;             /* frames go by the chardev; read atomically */
     bool dead;                  /* all ones, as if it had been pulled */
@@ -231,7 +248,7 @@ struct Rfm5565State {
     QEMUBH *stream_bh;          /* main context: write to the chardev */
 
     QEMU_ALIGNED(64) QemuMutex lock;
-    QemuMutex producer;         /* of the node, while @dma_sends */
+    QemuMutex producer;         /* of the node, while @others_send */
     unsigned lock_wanted;       /* who waits for one of them; atomic */
 
     /* Registers with a value of their own; the rest is computed */
@@ -251,6 +268,8 @@ struct Rfm5565State {
     bool intx_level;            /* that the PCI bus has; set under both */
     Rfm5565Ext ext;
     Rfm5565Dma dma;
+    Rfm5565Remote remote;
+    Rfm5565Net net;
 
     /* The ring */
     AioContext *ctx;            /* of the engine */
@@ -276,6 +295,7 @@ struct Rfm5565State {
         uint64_t held;          /* frames that were held back for the guest, */
         uint32_t epoch;         /* changes of the membership, */
         bool signal;            /* its receiver had light, */
+        bool incomplete;        /* its memory missed something, */
         bool books;             /* and of what it has counted, if it does: */
         uint64_t breaks;
         uint64_t longest_stall_us;
@@ -320,10 +340,21 @@ static inline uint64_t rfm5565_now(void)
     return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
 }
 
-/* Does a store share the node with the DMA engine? Then it has the lock. */
+/* Who sends beside the CPUs. Set under both locks, cleared under the lock. */
+#define RFM5565_DMA_SENDS       1
+#define RFM5565_REMOTE_SENDS    2
+
+static inline void rfm5565_set_other_producer(Rfm5565State *s, uint8_t who,
+                                              bool sends)
+{
+    qatomic_store_release(&s->others_send, sends ? s->others_send | who
+                                                 : s->others_send & ~who);
+}
+
+/* Does a store share the node with others? Then it has the lock. */
 static inline bool rfm5565_producer_lock(Rfm5565State *s)
 {
-    if (!qatomic_load_acquire(&s->dma_sends)) {
+    if (!qatomic_load_acquire(&s->others_send)) {
         return false;
     }
     qatomic_inc(&s->lock_wanted);
@@ -345,6 +376,10 @@ void rfm5565_memory_exit(Rfm5565State *s);
 void rfm5565_map_memory(Rfm5565State *s);
 void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);
+void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len);
+bool rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len);
 
 /* rfm5565-props.c */
 void rfm5565_add_class_properties(ObjectClass *klass);
@@ -425,5 +460,10 @@ void rfm5565_dma_check_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);
 void rfm5565_dma_set_hung(Rfm5565State *s, bool hung);
 void rfm5565_dma_loading(Rfm5565State *s);
+
+/* rfm5565-net.c */
+void rfm5565_net_init(Rfm5565State *s);
+void rfm5565_net_exit(Rfm5565State *s);
+bool rfm5565_net_take(Rfm5565State *s, const struct rfm_packet *packet);
 
 #endif

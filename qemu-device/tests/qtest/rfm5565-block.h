@@ -45,6 +45,7 @@ enum {
     X_WRITER_NODE   = 0x0d4,
     X_WRITER_SEQ    = 0x0d8,
     X_WRITER_TIME   = 0x0e0,
+    X_RIGHTS        = 0x0e8,
     X_SET           = 0x100,
     X_DATA          = 0x120,
     X_SEND          = 0x124,
@@ -58,6 +59,11 @@ enum {
     X_QUERY_LENGTH  = 0x164,
     X_QUERY         = 0x168,
     X_ANSWERED      = 0x170,
+    X_TABLE         = 0x200,
+    X_REQUESTS      = 0x208,
+    X_REQUEST_STATUS = 0x20c,
+    X_BEGIN         = 0x210,
+    X_CANCEL        = 0x214,
     X_COUNTERS      = 0x800,
     X_NODES         = 0x2000,
     X_HEARD         = 0x5000,
@@ -68,7 +74,7 @@ enum {
 };
 
 /* Planes of granules, and what switches one on */
-enum { RX, TX, WATCH, OWNED, ON = 0x10 };
+enum { RX, TX, WATCH, OWNED, MAY_READ, MAY_WRITE, HOME, ON = 0x10 };
 #define GRANULE 64
 
 /* X_STATUS */
@@ -89,6 +95,7 @@ enum {
     R_INHIBITED, R_PARITY,
     R_UPDATE, R_MATCH, R_STALE, R_FRESH, R_CONFLICT,
     R_SIGNAL, R_BREAK, R_MEMBERSHIP, R_LOSS, R_ID_IN_USE, R_FENCE,
+    R_INCOMPLETE, R_WRITTEN,
 };
 /* What does not come by itself while a ring lives its life */
 #define T_DATA (1u << R_UPDATE | 1u << R_MATCH | 1u << R_STALE | \

@@ -19,7 +19,7 @@ static void expect_capabilities(QPCIDevice *pci)
     g_assert_cmphex(qpci_config_readb(pci, at + 3), ==, 4);
     g_assert_cmphex(qpci_config_readl(pci, at + 4), ==, 0x584d4652);
     g_assert_cmphex(qpci_config_readl(pci, at + 8), ==, 0x00020000);
-    g_assert_cmphex(qpci_config_readl(pci, at + 12), ==, 0xff);
+    g_assert_cmphex(qpci_config_readl(pci, at + 12), ==, 0x1ff);
     g_assert_cmphex(qpci_config_readl(pci, at + 16), ==, 0);
     for (unsigned i = 2; i < 0x14; i += 2) {    /* nobody can write it */
         uint16_t value = qpci_config_readw(pci, at + i);
@@ -103,7 +103,7 @@ typedef struct Reg {
 static const Reg regs[] = {
     { "ID",               0x000, 4, 1, 0x584d4652 },
     { "VERSION",          0x004, 4, 1, 0x00020000 },
-    { "FEATURES",         0x008, 4, 1, 0xff },
+    { "FEATURES",         0x008, 4, 1, 0x1ff },
     { "CONTROL",          0x00c, 4, 1, 0, 1 },
     { "INT_STATUS",       0x020, 4, 1, 0, 0 },
     { "INT_ENABLE",       0x024, 4, 1, 0, 0xf },
@@ -112,7 +112,7 @@ static const Reg regs[] = {
     { "EVENT_BASE",       0x040, 8, 1, 0, ALL },
     { "EVENT_SIZE",       0x048, 4, 1, 0, ALL },
     { "EVENT_CONTROL",    0x04c, 4, 1, 0, 1, true },
-    { "EVENT_TYPES",      0x050, 4, 1, 0, 0xffffff },
+    { "EVENT_TYPES",      0x050, 4, 1, 0, 0x3ffffff },
     { "EVENT_CONSUMER",   0x054, 4, 1, 0, ALL },
     { "EVENT_PRODUCER",   0x058, 4, 1, 0, 0 },
     { "EVENT_STATUS",     0x05c, 4, 1, 0, 0 },
@@ -134,6 +134,7 @@ static const Reg regs[] = {
     { "WRITER_NODE",      0x0d4, 4, 1, 0, 0 },
     { "WRITER_SEQ",       0x0d8, 8, 1, 0, 0 },
     { "WRITER_TIME",      0x0e0, 8, 1, 0, 0 },
+    { "READ WRITE HOME",  0x0e8, 4, 3, 0, 0, true },
     { "MULTICAST_SET",    0x100, 4, 8, 0, ALL },
     { "MULTICAST_DATA",   0x120, 4, 1, 0, ALL },
     { "MULTICAST_SEND",   0x124, 4, 1, 0, 7 },
@@ -145,18 +146,24 @@ static const Reg regs[] = {
     { "QUERY_LENGTH",     0x164, 4, 1, 0, ALL },
     { "QUERY_BEGIN",      0x168, 4, 1, 0, 0, true },
     { "QUERY_ANSWERED",   0x170, 4, 8, 0, 0 },
+    { "REQUEST_BASE",     0x200, 8, 1, 0, ALL },
+    { "REQUEST_CONTROL",  0x208, 4, 1, 0, 1, true },
+    { "REQUEST_STATUS",   0x20c, 4, 1, 0, 0, true },
+    { "REQUEST_BEGIN",    0x210, 4, 1, 0, 0, true },
+    { "REQUEST_CANCEL",   0x214, 4, 1, 0, 0, true },
     { "ANSWER",           0x4000, 4, 1024, 0, 0 },
     { "SNAPSHOT",         0x150, 4, 1, 0, 0, true },
-    { "COUNTER",          0x800, 8, 38, 0, 0 },
-    { "COUNTER_TIME",     0xc00, 8, 38, 0, 0 },
+    { "COUNTER",          0x800, 8, 47, 0, 0 },
+    { "COUNTER_TIME",     0xc00, 8, 47, 0, 0 },
     { "HEARD BROKE",      0x5000, 8, 512, 0, 0 },
 };
 
 /* No register is there. */
 static const unsigned holes[] = {
-    0x01c, 0x030, 0x03c, 0x068, 0x07c, 0x08c, 0x0c8, 0x0cc, 0x0e8, 0x0fc,
-    0x128, 0x12c, 0x148, 0x14c, 0x154, 0x15c, 0x16c, 0x190, 0x7fc, 0x930,
-    0xbfc, 0xd30, 0x1ffc, 0x6000, 0x7ffc,
+    0x01c, 0x030, 0x03c, 0x068, 0x07c, 0x08c, 0x0c8, 0x0cc, 0x0f4, 0x0fc,
+    0x128, 0x12c, 0x148, 0x14c, 0x154, 0x15c, 0x16c, 0x190, 0x1fc,
+    0x218, 0x7fc, 0x978,
+    0xbfc, 0xd78, 0x1ffc, 0x6000, 0x7ffc,
     0x8040, 0x8ffc, 0x9008, 0xfffc,
 };
 
@@ -326,8 +333,8 @@ static const BadRange bad_ranges[] = {
     { 64 * MIB - 64, 128,           TX,         1 },
     { 0xffffffc0,    64,            RX,         1 },
     { 64,            0xffffffc0,    RX,         1 },
-    { 0,             64,            4,          2 },
-    { 0,             64,            4 | ON,     2 },
+    { 0,             64,            HOME + 1,   2 },
+    { 0,             64,            7 | ON,     2 },
     { 0,             64,            RX | 0x20,  2 },
     { 0,             64,            0x80000000, 2 },
     { 0,             64,            0xffffffff, 2 },
@@ -336,7 +343,8 @@ static const BadRange bad_ranges[] = {
 static uint32_t bits(Card *card, unsigned plane, uint32_t offset)
 {
     ext_writel(card, X_OFFSET, offset);
-    return ext_readl(card, X_BITS + 4 * plane);
+    return ext_readl(card, plane <= OWNED ? X_BITS + 4 * plane
+                                          : X_RIGHTS + 4 * (plane - MAY_READ));
 }
 
 /* What a plane shows, where it begins and ends, and commands that cannot be */
@@ -347,7 +355,7 @@ static void test_planes(void)
     unsigned i, plane;
 
     block_map(card);
-    for (plane = RX; plane <= OWNED; plane++) {
+    for (plane = RX; plane <= HOME; plane++) {
         uint32_t reset = plane <= TX ? 0xffffffff : 0;
         uint32_t change = plane <= TX ? plane : plane | ON;
 
@@ -379,7 +387,7 @@ static void test_planes(void)
         g_assert_cmphex(bits(card, plane, 32 * 64), ==, reset);
         plane_set(card, 0, 64 * MIB, change);
         g_assert_cmphex(bits(card, plane, 12345 * 64), ==, ~reset);
-        for (i = plane + 1; i <= OWNED; i++) {
+        for (i = plane + 1; i <= HOME; i++) {
             g_assert_cmphex(bits(card, i, 0), ==, i <= TX ? 0xffffffff : 0);
         }
     }

@@ -341,6 +341,7 @@ typedef struct PeerFrame {
     uint8_t type;           /* 0: DATA */
     uint8_t source;
     uint8_t dest;
+    uint8_t kind;
     uint8_t marks;
     uint8_t len;
     uint32_t address;
@@ -420,8 +421,11 @@ void rfm5565_add_dma_tests(void);
 void rfm5565_add_dma_bad_tests(void);
 void rfm5565_add_dma_high_tests(void);
 void rfm5565_add_dma_life_tests(void);
+void rfm5565_add_ether_tests(void);
 void rfm5565_add_vendor_tests(void);
 void rfm5565_add_guest_error_tests(void);
 void rfm5565_add_random_tests(void);
+void rfm5565_add_remote_tests(void);
+void rfm5565_add_request_tests(void);
 
 #endif

@@ -11,7 +11,7 @@
 #include "qemu/bswap.h"
 #include "rfm5565-lab.h"
 
-#define VERSION 5
+#define VERSION 6
 
 static uint32_t crc32c(uint32_t crc, const uint8_t *data, size_t len)
 {
@@ -50,6 +50,7 @@ static size_t put_header(uint8_t *wire, const PeerFrame *frame, uint8_t type,
     wire[3] = type;
     wire[4] = frame->source;
     wire[5] = type == 8 ? DIV_ROUND_UP(len, 64) : frame->dest;
+    wire[6] = frame->kind;
     wire[7] = type == 8 ? (len - 1) % 64 + 1 : len;
     stl_le_p(wire + 8, frame->address);
     stl_le_p(wire + 12, frame->domain);
@@ -170,7 +171,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
                             sizeof(addr)), ==, 0);
     send_hello(peer->upstream, fds, n);
     peer_receive(peer->upstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x05\x02", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x06\x02", 4), ==, 0);
     g_assert_cmphex(wire[5] & 4, ==, 0);    /* it does not take them */
     peer_message(wire, 4, PEER_NODE, 1);
     peer_send(peer->upstream, wire, sizeof(wire));
@@ -178,7 +179,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
     peer->downstream = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     g_assert_cmpint(peer->downstream, >=, 0);
     peer_receive(peer->downstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x05\x01", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x06\x01", 4), ==, 0);
     peer_message(wire, 2, PEER_NODE, 0);
     peer_send(peer->downstream, wire, sizeof(wire));
 }

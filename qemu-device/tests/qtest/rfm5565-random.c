@@ -48,22 +48,23 @@ static const Known known[] = {
 
     { 4, X_ID,           1, 0, 0x584d4652, 0 },
     { 4, X_VERSION,      1, 0, 0x00020000, 0 },
-    { 4, X_FEATURES,     1, 0, 0x000000ff, 0 },
+    { 4, X_FEATURES,     1, 0, 0x000001ff, 0 },
     { 4, X_CONTROL,      1, 0, 0,          1 },
     { 4, X_CLOCK,        3, 4, 0,          ALL },   /* and its domain */
-    { 4, X_INT_STATUS,   1, 0, 0,          0xd },
+    { 4, X_INT_STATUS,   1, 0, 0,          0xf },
     { 4, X_INT_ENABLE,   1, 0, 0,          0xf },
     { 4, X_COUNT,        1, 0, 0,          0xffff },
     { 4, X_TIME,         1, 0, 0,          ALL },
     { 4, X_BASE,         3, 4, 0,          ALL },   /* and X_SIZE */
     { 4, X_EVENTS,       1, 0, 0,          1 },
-    { 4, X_TYPES,        1, 0, 0,          0xffffff },
+    { 4, X_TYPES,        1, 0, 0,          0x3ffffff },
     { 4, X_CONSUMER,     2, 4, 0,          ALL },   /* and X_PRODUCER */
     { 4, X_STATUS,       1, 0, 0,          3 },
     { 4, X_DROPPED,      3, 4, 0,          ALL },   /* and X_MADE */
     { 4, X_OFFSET,       2, 4, 0,          ALL },   /* and X_LENGTH */
     { 4, X_COMMAND,      1, 0, 0,          3 },
     { 4, X_BITS,         4, 4, 0,          ALL },
+    { 4, X_RIGHTS,       3, 4, 0,          ALL },
     { 4, X_SLOT,         1, 0, 0,          0xff },
     { 4, X_SLOT_CONTROL, 1, 0, 0,          SLOT_STALE | SLOT_BAD | 7 },
     { 4, X_SLOT_OFFSET,  8, 4, 0,          ALL },   /* to X_SLOT_SILENCE */
@@ -77,10 +78,13 @@ static const Known known[] = {
     { 4, X_EPOCH,        1, 0, 0,          ALL },
     { 4, X_SNAPSHOT,     1, 0, 0,          ALL },
     { 4, X_QUERY_OFFSET, 3, 4, 0,          ALL },   /* to X_QUERY */
+    { 4, X_TABLE,        2, 4, 0,          ALL },
+    { 4, X_REQUESTS,     1, 0, 0,          1 },
+    { 4, X_REQUEST_STATUS, 1, 0, 0,        3 },
     { 4, X_ANSWERED,     1, 0, 0,          1u << NODE_A | 1u << NODE_B },
-    { 4, X_COUNTERS,    76, 4, 0,          ALL },
-    { 4, X_COUNTER_TIMES, 76, 4, 0,        ALL },
-    { 4, X_NODES,      256, 32, 0,         0x800fffff, true },
+    { 4, X_COUNTERS,    94, 4, 0,          ALL },
+    { 4, X_COUNTER_TIMES, 94, 4, 0,        ALL },
+    { 4, X_NODES,      256, 32, 0,         0x900fffff, true },
     { 4, X_NODES + 4,  256, 32, 0,         ALL, true },
     { 4, X_NODES + 8,  256, 32, 0,         ALL, true },
     { 4, X_NODES + 12, 256, 32, 0,         ALL, true },

@@ -736,12 +736,12 @@ static void test_nodelay(void)
                   rx[0], tx[0], FIRST_SLOT);
     card_init(&card, vm, FIRST_SLOT);
     peer_receive(tx[1], wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x05\x01", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x06\x01", 4), ==, 0);
     expect_nodelay(tx[0]);
     peer_message(wire, 1, PEER_NODE, 0);
     peer_send(rx[1], wire, sizeof(wire));
     peer_receive(rx[1], wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x05\x02", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x06\x02", 4), ==, 0);
     expect_nodelay(rx[0]);
     card_fini(&card);
     vm_stop(vm);

@@ -197,8 +197,8 @@ static void test_other_version(void)
         uint32_t version, other;
         const char *why;
     } others[] = {
-        { "/rfm5565\0\0\0\0", 4, 4, 5, "unsupported version 5" },
-        { "/rfm5565\0\0\0\0", 4, 4, 1,
+        { "/rfm5565\0\0\0\0", 4, 5, 6, "unsupported version 6" },
+        { "/rfm5565\0\0\0\0", 4, 5, 1,
           "rfm5565: incoming version_id 1 is too old" },
         { "\x05\x11rfm5565/extension", 0, 4, 3,
           "rfm5565/extension: incoming version_id 3 is too old" },
@@ -210,6 +210,8 @@ static void test_other_version(void)
           "rfm5565/books: incoming version_id 2 is too new" },
         { "\x05\x0drfm5565/books", 0, 1, 0,
           "rfm5565/books: incoming version_id 0 is too old" },
+        { "\x05\x0erfm5565/remote", 0, 1, 2,
+          "rfm5565/remote: incoming version_id 2 is too new" },
     };
     uint64_t life;
     Saved saved = save(&life);
@@ -246,7 +248,7 @@ static void test_cut_off(void)
 {
     static const char *const names[] = {
         "\x05\x11rfm5565/extension", "\x05\x0brfm5565/dma",
-        "\x05\x0drfm5565/books",
+        "\x05\x0drfm5565/books", "\x05\x0erfm5565/remote",
     };
     uint64_t life;
     Saved saved = save(&life);
@@ -371,6 +373,51 @@ static void test_impossible_books(void)
         g_test_message("%u: 0x%" PRIx64, wrongs[i].count, wrongs[i].more);
         expect_refused(&saved, "damaged: what it has counted");
         stq_be_p(at, right);
+    }
+    g_free(saved.data);
+}
+
+/* Nor requests, ports and regions of a table that is off, or cannot be. */
+static void test_impossible_requests(void)
+{
+    static const char name[] = "\x05\x0erfm5565/remote";
+    enum {      /* where they stand, behind the version */
+        CONTROL = 8, STATUS = 12, TABLE = 20, BUSY = 24, PORTS = BUSY + 32,
+        REGIONS = PORTS + 64 * 4 + 3 * 9 * 8 + 3 * 4,
+    };
+    static const struct {
+        unsigned at[4];
+        uint32_t value[4];
+    } wrongs[] = {
+        { { CONTROL, STATUS }, { 1, 3 } },
+        { { CONTROL }, { 1 } },
+        { { STATUS }, { 1 } },
+        { { CONTROL, STATUS }, { 2, 1 } },
+        { { CONTROL, STATUS, TABLE }, { 1, 1, 4 } },
+        { { CONTROL, STATUS, TABLE - 4, TABLE }, { 1, 1, ~0u, ~0u << 6 } },
+        { { BUSY }, { 1 } },
+        { { PORTS + 4 }, { 6 } },
+        { { CONTROL, STATUS, PORTS }, { 1, 1, 65537 } },
+        { { CONTROL, STATUS, PORTS, PORTS + 8 }, { 1, 1, 6, 6 } },
+        { { REGIONS }, { 64 * MIB + 1 } },
+        { { REGIONS, REGIONS + 4 }, { 64, 0 } },        /* key */
+    };
+    uint64_t life;
+    Saved saved = save(&life);
+    char *state = find(&saved, name, strlen(name)) + strlen(name) + 4;
+    unsigned i, k;
+
+    g_assert_cmphex((uint32_t)ldl_be_p(state + REGIONS - 4), ==, ~0u);
+    for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
+        uint8_t right[REGIONS + 8];
+
+        memcpy(right, state, sizeof(right));
+        for (k = 0; k < 4 && wrongs[i].at[k]; k++) {
+            stl_be_p(state + wrongs[i].at[k], wrongs[i].value[k]);
+        }
+        g_test_message("%u", i);
+        expect_refused(&saved, "damaged: its re");  /* requests, regions */
+        memcpy(state, right, sizeof(right));
     }
     g_free(saved.data);
 }
@@ -525,6 +572,7 @@ void rfm5565_add_saved_tests(void)
     lab_add_test("saved/books", test_books);
     lab_add_test("saved/impossible-state", test_impossible_state);
     lab_add_test("saved/impossible-books", test_impossible_books);
+    lab_add_test("saved/impossible-requests", test_impossible_requests);
     lab_add_test("saved/impossible-transfer", test_impossible_transfer);
     lab_add_test("saved/held-goes-along", test_held_goes_along);
     lab_add_test("saved/away-occupies-nothing", test_away_occupies_nothing);

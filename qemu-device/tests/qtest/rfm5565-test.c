@@ -30,9 +30,13 @@
  *   rfm5565-dma-high.c   the DMA engine: addresses of 64 bits
  *   rfm5565-dma-life.c   the DMA engine: waiting, pause, reset, unplug,
  *                        migration
+ *   rfm5565-ether.c      Ethernet on the ring
  *   rfm5565-vendor.c     what the field's drivers do, access by access
  *   rfm5565-guest-errors.c  what QEMU's log says of a driver's mistakes
  *   rfm5565-random.c     random accesses: what registers may read
+ *   rfm5565-remote.c     operations at one node: what they do
+ *   rfm5565-request.c    operations at one node: their table, how they end
+ *   rfm5565-asker.c      the bench for them
  *   rfm5565-mover.c      the bench for the DMA engine
  *   rfm5565-block.c      the bench for the extension block
  *   rfm5565-peer.c       a neighbour that the test plays itself
@@ -68,9 +72,12 @@ int main(int argc, char **argv)
     rfm5565_add_dma_bad_tests();
     rfm5565_add_dma_high_tests();
     rfm5565_add_dma_life_tests();
+    rfm5565_add_ether_tests();
     rfm5565_add_vendor_tests();
     rfm5565_add_guest_error_tests();
     rfm5565_add_random_tests();
+    rfm5565_add_remote_tests();
+    rfm5565_add_request_tests();
 
     status = g_test_run();
     lab_cleanup();

@@ -183,7 +183,7 @@ void everything_has_a_name(void)
 	for (uint32_t i = 0; i < RFM_COUNTERS; i++)
 		CHECK(rfm_counter_name(i));
 	CHECK(!rfm_counter_name(RFM_COUNTERS));
-	CHECK(strstr(rfm_error_text(ETIMEDOUT), "home"));
+	CHECK(strstr(rfm_error_text(ETIMEDOUT), "in time"));
 	CHECK(!strcmp(rfm_error_text(ENOENT), strerror(ENOENT)));
 	CHECK(rfm_error_text(123456));
 }

@@ -58,6 +58,7 @@ static const char *const ring_events[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_SIGNAL] = "this node has its signal again",
 	[RFM_EVENT_BREAK] = "another node has lost its signal",
 	[RFM_EVENT_MEMBERSHIP] = "nodes have come or gone",
+	[RFM_EVENT_INCOMPLETE] = "the memory misses something, or has all of it again",
 	[RFM_EVENT_LOSS] = "updates were lost",
 	[RFM_EVENT_ID_IN_USE] = "another node has this one's id: it has left",
 };

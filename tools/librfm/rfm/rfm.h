@@ -58,7 +58,8 @@ extern "C" {
 RFM_API uint32_t rfm_version(void);
 
 struct rfm;		/* an open card, or a node in this process */
-struct rfm_events;	/* a stream of events: a watch or a listener */
+struct rfm_events;	/* a stream of events: a watch, a listener or a region */
+struct rfm_messages;	/* where messages come */
 
 /* --- the handle ------------------------------------------------------------------ */
 
@@ -105,6 +106,8 @@ RFM_API int rfm_close(struct rfm *rfm);
 #define RFM_CAN_FD		0x0200u	/* rfm_fd() */
 #define RFM_CAN_FORK		0x0400u	/* a child process may use it too */
 #define RFM_CAN_REGS		0x0800u	/* all of rfm_reg_read() and the like, rfm_map_regs() */
+#define RFM_CAN_REMOTE		0x1000u	/* rfm_get() and the like, messages, rfm_export(), rfm_resync() */
+#define RFM_CAN_REGION		0x2000u	/* rfm_region_open(), and keys in rfm_operate() */
 
 /** rfm_can() - what this handle can do, a mask of RFM_CAN_*; never fails */
 RFM_API uint64_t rfm_can(const struct rfm *rfm);
@@ -417,6 +420,163 @@ static inline int rfm_verify(struct rfm *rfm, uint64_t offset, uint32_t length, 
  * Errors: ETIMEDOUT the ring is open; EBADF, EINTR.
  */
 RFM_API int rfm_ring_test(struct rfm *rfm, int timeout_ms, uint64_t *round_trip_ns);
+
+/* --- operations at one node -------------------------------------------------------- */
+
+/**
+ * rfm_get() - read the memory of one node
+ * @node: its id, 0..255; may be this node
+ * @offset: there
+ * @data: @length bytes; after an error some of them may have been set
+ * @length: 1..RFM_OP_MAX
+ * @timeout_ms: -1: as long as it takes; it ends by itself after some seconds
+ *
+ * The bytes are as they are there when this comes by, behind all that this node has stored
+ * before. A word of up to 8 bytes that is aligned is not torn.
+ *
+ * Errors of all operations: EHOSTUNREACH there is no such node on the ring; EACCES that node
+ * does not allow it there; EINVAL a range or word that cannot be, here or there; EBUSY it
+ * stands still, or had no room all the time: not done; ENOLINK this node is off the ring: not
+ * done; EREMOTEIO it was done, once, or not: nobody here knows; ETIMEDOUT the same, after
+ * @timeout_ms; EINTR a signal was handled; EBADF.
+ */
+RFM_API int rfm_get(struct rfm *rfm, uint32_t node, uint64_t offset, void *data, size_t length,
+		    int timeout_ms);
+
+/**
+ * rfm_put() - write into the memory of one node, and of no other
+ *
+ * As rfm_get(). Nobody is told there, and other nodes keep what they have. After an error some
+ * of the bytes may have been written.
+ */
+RFM_API int rfm_put(struct rfm *rfm, uint32_t node, uint64_t offset, const void *data,
+		    size_t length, int timeout_ms);
+
+/**
+ * rfm_cas64() - change a word at its home if it is what it is thought to be
+ * @node: home of the word
+ * @offset: of the word, a multiple of its size
+ * @compare: what it must be
+ * @value: what it becomes then
+ * @old: out: what it was: changed if that is @compare; may be NULL
+ *
+ * No other such operation on the word comes in between; plain stores may. The change is a
+ * store of its home: it goes to every node, and is in this node's memory when this returns.
+ * Errors as rfm_get(), but that a signal before the end is EREMOTEIO.
+ */
+RFM_API int rfm_cas64(struct rfm *rfm, uint32_t node, uint64_t offset, uint64_t compare,
+		      uint64_t value, uint64_t *old, int timeout_ms);
+RFM_API int rfm_cas32(struct rfm *rfm, uint32_t node, uint64_t offset, uint32_t compare,
+		      uint32_t value, uint32_t *old, int timeout_ms);
+
+/** rfm_add64() - add to a word at its home, modulo 2^64; otherwise as rfm_cas64() */
+RFM_API int rfm_add64(struct rfm *rfm, uint32_t node, uint64_t offset, uint64_t value,
+		      uint64_t *old, int timeout_ms);
+RFM_API int rfm_add32(struct rfm *rfm, uint32_t node, uint64_t offset, uint32_t value,
+		      uint32_t *old, int timeout_ms);
+
+/**
+ * rfm_operate() - any of these, and at a region
+ * @operation: as of RFM_IOC_REMOTE in linux/rfm.h; @operation->key is that of a region
+ *
+ * Errors as rfm_get(); EOPNOTSUPP a key, without RFM_CAN_REGION.
+ */
+RFM_API int rfm_operate_sized(struct rfm *rfm, struct rfm_operation *operation, size_t size);
+static inline int rfm_operate(struct rfm *rfm, struct rfm_operation *operation)
+{
+	return rfm_operate_sized(rfm, operation, sizeof(*operation));
+}
+
+/**
+ * rfm_message() - send a message to a port of a node
+ * @port: below RFM_PORTS
+ * @length: 1..RFM_OP_MAX
+ *
+ * It comes whole or not at all, behind all that this node has stored, and those of one node to
+ * a port come in their order. Returns when it is in the queue there. Errors as rfm_cas64(), and:
+ * ECONNREFUSED nobody listens there; EMSGSIZE it is longer than its listener takes; EBUSY the
+ * queue was full all the time.
+ */
+RFM_API int rfm_message(struct rfm *rfm, uint32_t node, uint32_t port, const void *data,
+			size_t length, int timeout_ms);
+
+/**
+ * rfm_listen_port() - take messages
+ * @port: below RFM_PORTS
+ * @depth: how many may wait, 1..RFM_PORT_DEPTH_MAX; 0: RFM_PORT_DEPTH_DEFAULT
+ * @length_max: bytes of the longest that is taken, 1..RFM_OP_MAX; 0: RFM_PORT_LENGTH_DEFAULT.
+ *	In process all are taken
+ *
+ * Returns NULL with errno: EADDRINUSE somebody listens there; ENOSPC; EBADF; ENOMEM.
+ */
+RFM_API struct rfm_messages *rfm_listen_port(struct rfm *rfm, uint32_t port, uint32_t depth,
+					 uint32_t length_max);
+
+/**
+ * rfm_receive() - the oldest message
+ * @data: room for @size bytes
+ * @length: out: how many it has; may be NULL
+ * @node: out: who has sent it; may be NULL
+ * @timeout_ms: -1: wait for ever
+ *
+ * Returns 1, or 0 after @timeout_ms, or -1 with errno: EMSGSIZE it is longer than @size, @length
+ * says how long, and it stays; ENODEV; EIO nothing more will come; EINTR.
+ */
+RFM_API int rfm_receive(struct rfm_messages *port, void *data, size_t size, size_t *length,
+			uint32_t *node, int timeout_ms);
+
+/**
+ * rfm_messages_fd() - for poll(), epoll: readable when there is a message
+ *
+ * -1 with EOPNOTSUPP in process: there rfm_receive() has to wait.
+ */
+RFM_API int rfm_messages_fd(const struct rfm_messages *port);
+
+/** rfm_messages_close() - no more; what has not been received is dropped. NULL is allowed */
+RFM_API void rfm_messages_close(struct rfm_messages *port);
+
+/**
+ * rfm_export() - allow operations on a range of this node's memory
+ * @offset: rounded outwards to granules of 64 bytes, with
+ * @length:
+ * @rights: RFM_EXPORT_*, in place of those that this handle gave it; 0: none
+ *
+ * On a card what all handles give counts together, and rfm_close() takes this one's back. In
+ * process they are the node's, and what was said last counts. One node alone should be home of
+ * a word; its own operations need the same rights. Errors: EBADF, ENOSPC.
+ */
+RFM_API int rfm_export(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t rights);
+
+/**
+ * rfm_region_open() - let other nodes at memory of this process
+ * @address: @length bytes of any alignment, 1..RFM_MEMORY_REGION_MAX, which must stay until the end
+ * @flags: RFM_MEMORY_*, at least one of RFM_MEMORY_RIGHTS; RFM_MEMORY_CLOEXEC is always added
+ * @key: out: what rfm_operate() elsewhere has to say
+ *
+ * Returns a stream; with RFM_MEMORY_WATCH rfm_events_wait() tells who has written which bytes.
+ * rfm_events_close() ends the region: when that has returned nobody touches the memory. NULL with
+ * errno: ENOBUFS more than RLIMIT_MEMLOCK; EFAULT not all of it can be had; ENOSPC; EBADF; EIO.
+ */
+RFM_API struct rfm_events *rfm_region_open(struct rfm *rfm, void *address, size_t length,
+					   uint32_t flags, uint32_t *key);
+
+/**
+ * rfm_resync() - make this memory what that of a complete node is, while all go on storing
+ * @donor: its id; RFM_NODE_ALL: the nearest node that is complete
+ * @timeout_ms: -1: as long as it takes
+ * @result: how it ended; may be NULL
+ *
+ * What anybody stores meanwhile is neither lost nor undone. Returns 0 if this node is
+ * complete. Errors as rfm_get(), and: EHOSTUNREACH no node is complete; ENODATA @donor is not;
+ * EAGAIN something got lost meanwhile: once more; EALREADY one is under way.
+ */
+RFM_API int rfm_resync_sized(struct rfm *rfm, uint32_t donor, int timeout_ms,
+			     struct rfm_resync_wait *result, size_t size);
+static inline int rfm_resync(struct rfm *rfm, uint32_t donor, int timeout_ms,
+			     struct rfm_resync_wait *result)
+{
+	return rfm_resync_sized(rfm, donor, timeout_ms, result, sizeof(*result));
+}
 
 /* --- finding out ------------------------------------------------------------------- */
 

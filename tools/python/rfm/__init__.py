@@ -15,9 +15,10 @@ from ._handle import (Answer, Can, Compare, Fence, Handle, Info, Member, Record,
                       version)
 from ._io import Cycle, Io, cycles
 from ._regions import Place, Regions, Structure, Structures
+from ._remote import Message, Port, Resync, Rights
 from ._ring import ring
 
 __all__ = ["ALL", "Answer", "Can", "Compare", "Cycle", "Error", "Event", "EventFlag", "Events", "EventsLost", "Fence",
-           "Gone", "Handle", "Info", "Io", "Kind", "Member", "NotAllowed", "NotFound", "NotSupported", "Place",
-           "Record", "Regions", "Structure", "Structures", "Timeout", "Writer", "cards", "cycles", "open",
+           "Gone", "Handle", "Info", "Io", "Kind", "Member", "Message", "NotAllowed", "NotFound", "NotSupported", "Place",
+           "Port", "Record", "Regions", "Resync", "Rights", "Structure", "Structures", "Timeout", "Writer", "cards", "cycles", "open",
            "read_together", "ring", "version"]

@@ -24,6 +24,8 @@ DECLARATIONS = """
 #define RFM_CAN_FD 0x0200
 #define RFM_CAN_FORK 0x0400
 #define RFM_CAN_REGS 0x0800
+#define RFM_CAN_REMOTE 0x1000
+#define RFM_CAN_REGION 0x2000
 #define RFM_EVENT_RESET 0
 #define RFM_EVENT_INT1 1
 #define RFM_EVENT_INT2 2
@@ -48,6 +50,8 @@ DECLARATIONS = """
 #define RFM_EVENT_LOSS 21
 #define RFM_EVENT_ID_IN_USE 22
 #define RFM_EVENT_DROPPED 23
+#define RFM_EVENT_INCOMPLETE 24
+#define RFM_EVENT_WRITTEN 25
 #define RFM_EVENT_LATE 0x1
 #define RFM_EVENT_AGE_UNKNOWN 0x2
 #define RFM_EVENT_NEVER 0x4
@@ -75,9 +79,23 @@ DECLARATIONS = """
 #define RFM_ANSWER_GIVEN 0x1
 #define RFM_ANSWER_BEHIND 0x2
 #define RFM_NODES 256
+#define RFM_OP_READ 1
+#define RFM_OP_WRITE 2
+#define RFM_OP_CAS 3
+#define RFM_OP_ADD 4
+#define RFM_OP_MAX 0x100000
+#define RFM_OP_MS_MAX 60000
+#define RFM_MEMORY_READ 0x01
+#define RFM_MEMORY_WRITE 0x02
+#define RFM_MEMORY_CHANGE 0x04
+#define RFM_MEMORY_WATCH 0x08
+#define RFM_EXPORT_READ 0x1
+#define RFM_EXPORT_WRITE 0x2
+#define RFM_EXPORT_HOME 0x4
 
 struct rfm;
 struct rfm_events;
+struct rfm_messages;
 
 struct rfm_info {
     uint64_t memory_size, window_size, window_offset;
@@ -161,6 +179,18 @@ struct rfm_verify {
     uint64_t reserved[2];
     struct rfm_node_answer answer[256];
 };
+struct rfm_operation {
+    uint32_t op, node, width, key;
+    uint64_t offset, data;
+    uint32_t length, timeout_ms;
+    uint64_t compare, value, old;
+    uint64_t reserved[2];
+};
+struct rfm_resync_wait {
+    uint32_t node, timeout_ms, flags, donor;
+    uint64_t bytes;
+    uint64_t reserved[2];
+};
 struct rfm_record_part {
     const volatile void *record;
     void *data;
@@ -220,6 +250,15 @@ int rfm_counters_sized(struct rfm *rfm, struct rfm_counters *counters, size_t si
 int rfm_ring_map_sized(struct rfm *rfm, struct rfm_member *members, size_t member_size, uint32_t count,
                        struct rfm_ring_map *map, size_t map_size);
 int rfm_event_counts(struct rfm *rfm, uint64_t *counts, size_t count);
+int rfm_operate_sized(struct rfm *rfm, struct rfm_operation *operation, size_t size);
+int rfm_message(struct rfm *rfm, uint32_t node, uint32_t port, const void *data, size_t length, int timeout_ms);
+struct rfm_messages *rfm_listen_port(struct rfm *rfm, uint32_t port, uint32_t depth, uint32_t length_max);
+int rfm_receive(struct rfm_messages *port, void *data, size_t size, size_t *length, uint32_t *node, int timeout_ms);
+int rfm_messages_fd(const struct rfm_messages *port);
+void rfm_messages_close(struct rfm_messages *port);
+int rfm_export(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t rights);
+struct rfm_events *rfm_region_open(struct rfm *rfm, void *address, size_t length, uint32_t flags, uint32_t *key);
+int rfm_resync_sized(struct rfm *rfm, uint32_t donor, int timeout_ms, struct rfm_resync_wait *result, size_t size);
 const char *rfm_event_name(uint32_t type);
 const char *rfm_counter_name(uint32_t counter);
 const char *rfm_error_text(int error);

@@ -50,6 +50,8 @@ class Kind(enum.IntEnum):
     LOSS = lib.RFM_EVENT_LOSS
     ID_IN_USE = lib.RFM_EVENT_ID_IN_USE
     DROPPED = lib.RFM_EVENT_DROPPED
+    INCOMPLETE = lib.RFM_EVENT_INCOMPLETE
+    WRITTEN = lib.RFM_EVENT_WRITTEN
 
     @property
     def words(self) -> str:
@@ -75,7 +77,7 @@ class Event:
 
     kind: int               #: a `Kind`; a later library may know others
     node: int | None        #: who sent or wrote
-    data: int               #: of an interrupt; LOSS: updates missing; MEMBERSHIP: the epoch
+    data: int               #: of an interrupt; LOSS: updates missing; MEMBERSHIP: the epoch; INCOMPLETE: 1, or 0
     flags: EventFlag
     seq: int                #: counts the events of this stream, lost ones included
     lost: int               #: events that are missing before this one
@@ -103,16 +105,21 @@ def event_of(record: Any, lost: int) -> Event:
         bytes=bytes(ffi.buffer(record.bytes)[0:min(record.length, len(record.bytes))]))
 
 
+def close_stream(pointer: Any, kept: Any) -> int:
+    """What is ``kept`` must be there until now."""
+    return int(lib.rfm_events_close(pointer))
+
+
 class Events:
-    """A stream of events, made by `Handle.watch` or `Handle.listen`: an iterator, also of asyncio.
+    """A stream of events, made by `Handle.watch`, `Handle.listen` or `Handle.region`: an iterator, also of asyncio.
 
     What it has lost it tells: `Event.lost`, `lost`, and a warning `EventsLost`. One thread or task
     at a time takes events; ``close()`` may be called by any, and ends the iteration. Ctrl-C may lose what is
     just being taken, as a gap in `Event.seq` shows; where none may be, let its handler set a flag.
     """
 
-    def __init__(self, pointer: Any) -> None:
-        self._closing = weakref.finalize(self, lib.rfm_events_close, pointer)
+    def __init__(self, pointer: Any, kept: Any = None) -> None:
+        self._closing = weakref.finalize(self, close_stream, pointer, kept)
         self._closing.atexit = False        # another thread may still wait
         self._events = pointer
         self._records = ffi.new("struct rfm_event[]", BATCH)

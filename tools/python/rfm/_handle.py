@@ -20,9 +20,9 @@ from ._errors import Error, Timeout, check, checked, fail
 from ._events import ALL, Events, Kind
 from ._memory import WORDS, Range, range_of
 from ._regions import Regions
+from ._remote import Remote
+from ._wait import until
 
-SLICE_MS = 200          # of a wait that a signal does not end, the first
-MS_MAX = 2**31 - 1
 NAP_S = 0.005           # between two questions whether the ring is whole
 
 
@@ -41,6 +41,8 @@ class Can(enum.IntFlag):
     FD = lib.RFM_CAN_FD                 #: `Handle.fileno`
     FORK = lib.RFM_CAN_FORK             #: a child process may use it too
     REGS = lib.RFM_CAN_REGS             #: registers of a 5565
+    REMOTE = lib.RFM_CAN_REMOTE         #: `Handle.get` and the like, messages, `Handle.export`, `Handle.resync`
+    REGION = lib.RFM_CAN_REGION         #: `Handle.region`
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,6 @@ def directions(receive: bool, transmit: bool) -> int:
     return int(receive * lib.RFM_SUBSCRIBE_RX | transmit * lib.RFM_SUBSCRIBE_TX)
 
 
-def milliseconds(seconds: float) -> int:
-    return max(0, round(seconds * 1000))
-
-
 class Record:
     """More than a word, seen whole or not at all: rfm_record_write(3). Made by `Handle.record`."""
 
@@ -179,7 +177,7 @@ def let_go(pointer: Any) -> int:
     return int(lib.rfm_close(pointer))
 
 
-class Handle:
+class Handle(Remote):
     """A card, or a node in this process. Made by `rfm.open`; a context manager.
 
     Offsets and lengths are bytes, timeouts seconds, None: for ever. Any thread may make any call;
@@ -361,23 +359,6 @@ class Handle:
             status = lib.rfm_send_set(self.pointer, nodes, len(nodes), kind, data)
         check(status, f"send {kind.name}")
 
-    def _until(self, what: str, timeout: float | None, call: Callable[[int], int]) -> None:
-        """``call`` with a part of the time each, for not every call is ended by a signal.
-
-        Each part is a new request, and a turn may take longer than the last one: so the next is twice as long.
-        """
-        end, patience = None if timeout is None else time.monotonic() + timeout, SLICE_MS
-        while True:
-            left = MS_MAX if end is None else milliseconds(end - time.monotonic())
-            part = min(left, patience)
-            if call(part) >= 0:
-                return
-            number = ffi.errno
-            if number == errno.ETIMEDOUT and (end is None or part < left):
-                patience = min(2 * patience, MS_MAX)
-            elif number != errno.EINTR:
-                fail(what, number)
-
     def fence(self, timeout: float | None = 1.0) -> Fence:
         """Wait until all that this node has stored is in every node's memory; rfm_fence(3).
 
@@ -385,7 +366,7 @@ class Handle:
         """
         result = ffi.new("struct rfm_fence_wait *")
         begin = time.monotonic_ns()
-        self._until("fence", timeout, lambda ms: int(
+        until("fence", timeout, lambda ms: int(
             lib.rfm_fence_sized(self.pointer, ms, result, ffi.sizeof(result[0]))))
         return fields_of(Fence, result, wait_ns=time.monotonic_ns() - begin)
 
@@ -409,7 +390,7 @@ class Handle:
         """What stands in the memory of every node, by node; rfm_verify(3)."""
         offset, length = range_of(where)
         result = ffi.new("struct rfm_verify *")
-        self._until(f"verify {length} bytes at {offset:#x}", timeout, lambda ms: int(
+        until(f"verify {length} bytes at {offset:#x}", timeout, lambda ms: int(
             lib.rfm_verify_sized(self.pointer, offset, length, ms, result, ffi.sizeof(result[0]))))
         return {node: fields_of(Answer, answer, first=bytes(answer.first),
                                 behind=bool(answer.flags & lib.RFM_ANSWER_BEHIND))
@@ -418,7 +399,7 @@ class Handle:
     def ring_test(self, timeout: float | None = 0.5) -> float:
         """Does what this node sends come back? The time it took, in seconds."""
         taken = ffi.new("uint64_t *")
-        self._until("ring test", timeout, lambda ms: int(lib.rfm_ring_test(self.pointer, ms, taken)))
+        until("ring test", timeout, lambda ms: int(lib.rfm_ring_test(self.pointer, ms, taken)))
         return float(taken[0]) / 1e9
 
     # --- finding out ---

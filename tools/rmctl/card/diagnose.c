@@ -304,10 +304,12 @@ int diagnose(const struct state *state, struct findings *findings)
 	char node[UNIT_TEXT];
 
 	findings->count = 0;
+	findings->incomplete = false;
 	if (!error && counters.clock_ns)
 		error = ring_get(state->name, takes_part(state), &ring);
 	if (error)
 		return error;
+	findings->incomplete = ring.count && !ring.member[0].hops && ring.member[0].incomplete;
 	if (ring.left)
 		say(add(findings, "id-in-use"), state,
 		    "give one of the two nodes another id, and start it again",

@@ -27,8 +27,10 @@ struct finding {
 	char remedy[128];
 };
 
+/* @incomplete: the memory misses some of what others have stored */
 struct findings {
 	size_t count;
+	bool incomplete;
 	struct finding list[FINDINGS_MAX];
 };
 

@@ -23,12 +23,13 @@ static int print_json(const struct command *cmd, const struct state *state, cons
 		const struct ring_member *member = &ring->member[i];
 
 		json_array_append_new(members, json_pack(
-			"{s:I, s:I, s:I, s:o, s:b, s:I, s:I, s:b}", "node", (json_int_t)member->node,
+			"{s:I, s:I, s:I, s:o, s:b, s:I, s:I, s:b, s:b}", "node", (json_int_t)member->node,
 			"hops", (json_int_t)member->hops, "hubs", (json_int_t)member->hubs,
 			"transit_ns", json_known(member->transit_known, member->transit_ns),
 			"clock_ahead", member->ahead,
 			"received", (json_int_t)member->received,
-			"missed", (json_int_t)member->missed, "paused", member->paused));
+			"missed", (json_int_t)member->missed, "paused", member->paused,
+			"incomplete", member->incomplete));
 	}
 	return out_json(cmd, json_pack(
 		"{s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "device", cmd->card, "count",

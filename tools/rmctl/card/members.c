@@ -31,6 +31,7 @@ static void take_member(struct ring *ring, uint32_t node, const struct rfm_membe
 		.hubs = from->hubs,
 		.gone = !from->present,
 		.paused = from->flags & RFM_MEMBER_PAUSED,
+		.incomplete = from->flags & RFM_MEMBER_INCOMPLETE,
 		.broke = from->broke_ns,
 		.transit_known = from->hops && !(from->flags & RFM_EVENT_AGE_UNKNOWN),
 		.transit_ns = from->transit_ns,
@@ -105,6 +106,8 @@ const char *ring_note(char text[RING_NOTE], const struct ring_member *member)
 		snprintf(text, RING_NOTE, "last heard %s ago", heard);
 	else if (member->paused)
 		snprintf(text, RING_NOTE, "stands still");
+	else if (member->incomplete)
+		snprintf(text, RING_NOTE, "incomplete: 'rmctl resync' there");
 	else if (member->broke)
 		snprintf(text, RING_NOTE, "lost its signal %s ago", broke);
 	return text;

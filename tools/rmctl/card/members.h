@@ -15,6 +15,7 @@
  * @node: its id
  * @gone: it has not been heard for two seconds; @hops and @transit_ns say nothing
  * @paused: its machine stands still
+ * @incomplete: its memory misses some of what others have stored
  * @hops: links from there to here, 0: this node
  * @hubs: how many of @hops lead out of a hub, modulo 16
  * @transit_known: @transit_ns says something
@@ -28,7 +29,7 @@
  */
 struct ring_member {
 	uint32_t node, hops, hubs;
-	bool gone, paused, broke, transit_known, ahead;
+	bool gone, paused, incomplete, broke, transit_known, ahead;
 	uint64_t transit_ns, received, missed, heard_ns, broke_ns;
 };
 

@@ -70,8 +70,8 @@
 extern const char *const rfm_driver_keys[9];
 extern const char *const rfm_event_keys[13];
 extern const char *const rfm_policy_names[3];
-extern const char *const rfm_descriptor_kind_names[6];
+extern const char *const rfm_descriptor_kind_names[8];
 extern const char *const rfm_descriptor_flag_names[6];
-extern const char *const rfm_notice_names[20];
+extern const char *const rfm_notice_names[22];
 
 #endif /* RMCTL_NETLINK_GEN_H */

@@ -71,6 +71,7 @@ static const char *const features[] = {
 	[__builtin_ctz(RFM_EXT_FEATURE_SNAPSHOT)] = "counters",
 	[__builtin_ctz(RFM_EXT_FEATURE_CLOCK)] = "clock",
 	[__builtin_ctz(RFM_EXT_FEATURE_QUERY)] = "query",
+	[__builtin_ctz(RFM_EXT_FEATURE_REMOTE)] = "remote",
 };
 
 static bool holds(const struct flag *flag, uint32_t lcsr1)
@@ -111,7 +112,7 @@ static int show_json(const struct command *cmd, const struct state *state,
 	bool has_clock = state->have >> RFM_A_CARD_CLOCK_DOMAIN & 1;
 	json_t *object = json_pack(
 		"{s:s, s:s, s:I, s:{s:I, s:I, s:I}, s:I, s:I, s:b, s:b, s:I, s:o, s:o, s:I, s:I,"
-		" s:I, s:I, s:I, s:I, s:I, s:o, s:{s:I, s:o}, s:o}",
+		" s:I, s:I, s:I, s:I, s:I, s:o, s:{s:I, s:o}, s:b, s:o}",
 		"device", state->name, "pci", state->pci, "node", (json_int_t)state->node,
 		"board", "id", (json_int_t)state->board_id, "revision",
 		(json_int_t)state->board_revision, "build", (json_int_t)state->build,
@@ -129,7 +130,7 @@ static int show_json(const struct command *cmd, const struct state *state,
 		"sync_losses", (json_int_t)state->driver.sync_losses,
 		"lcsr1", lcsr1_json(state), "lisr", "value", (json_int_t)state->lisr,
 		"seen", bits_json(latched(state->lisr), event_names(), RFM_EVENT_TYPES),
-		"findings", findings_json(findings));
+		"incomplete", findings->incomplete, "findings", findings_json(findings));
 
 	return out_json(cmd, settings_json(cmd, object, &state->settings, true));
 }
@@ -225,6 +226,9 @@ static int show_text(const struct command *cmd, const struct state *state,
 	printf("  %-24s ", "seen since bound");
 	bits_print(latched(state->lisr), event_names(), RFM_EVENT_TYPES, "", ", ");
 	printf("%s (LISR 0x%08" PRIx64 ")\n", latched(state->lisr) ? "" : "nothing", state->lisr);
+	if (findings->incomplete)
+		printf("  %-24s %s\n", "incomplete",
+		       "the memory misses some of what others have stored: 'rmctl resync'");
 	printf("  %-24s %" PRIu64 "\n", "interrupts", state->driver.interrupts);
 	printf("  %-24s %" PRIu64 "\n", "sync losses", state->driver.sync_losses);
 	printf("  %-24s %" PRIu64 " file(s), %" PRIu64 " watch(es), %" PRIu64 " listener(s)\n",

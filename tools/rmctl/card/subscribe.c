@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include <linux/rfm_netlink.h>
 
@@ -12,7 +11,6 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/cli/stop.h"
 
 _Static_assert(1 << PLANE_RX == RFM_SUBSCRIBE_RX && 1 << PLANE_TX == RFM_SUBSCRIBE_TX &&
 	       1 << PLANE_OWN == RFM_SUBSCRIBE_OWN, "");
@@ -129,23 +127,6 @@ static int hold(struct command *cmd, struct rfm *rfm, const struct wanted *wante
 	return STATUS_OK;
 }
 
-/* Runs the command. Returns its exit status as a shell has it. */
-static int run_command(const struct command *cmd, const char *command)
-{
-	pid_t child;
-	int status;
-
-	stop_hold_signals();
-	child = child_start(cmd, command, NULL, NULL);
-	if (!child)
-		return STATUS_FAILED;
-	while (!child_ended(child, &status)) {
-		stop_poll(NULL, 0, STOP_NEVER);
-		child_pass_on(child);
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static int while_running(struct command *cmd, const char *which, const struct state *state,
 			 const struct wanted *wanted)
 {
@@ -157,7 +138,7 @@ static int while_running(struct command *cmd, const char *which, const struct st
 	if (status)
 		return status;
 	note_policy(cmd, state, wanted);
-	return run_command(cmd, wanted->command);
+	return child_run(cmd, wanted->command);
 }
 
 /* --- both -------------------------------------------------------------------------------- */

@@ -155,7 +155,7 @@ int planes_get(struct command *cmd, uint64_t memory_size, struct planes *planes)
 /* --- how they are shown ------------------------------------------------------------------ */
 
 /* Names of bits. */
-static const char *const planes[] = { "rx", "tx", "watch", "own" };
+static const char *const planes[] = { "rx", "tx", "watch", "own", "read", "write", "home" };
 
 static const char *const compares[] = {
 	[RFM_COMPARE_EQUAL] = "equal",
@@ -173,7 +173,8 @@ static const char *kind(const struct descriptor *descriptor)
 static bool has_queue(const struct descriptor *descriptor)
 {
 	return descriptor->kind == RFM_DESCRIPTOR_KIND_WATCH ||
-	       descriptor->kind == RFM_DESCRIPTOR_KIND_LISTEN;
+	       descriptor->kind == RFM_DESCRIPTOR_KIND_LISTEN ||
+	       descriptor->kind == RFM_DESCRIPTOR_KIND_REGION;
 }
 
 /* --- for programs ------------------------------------------------------------------------ */

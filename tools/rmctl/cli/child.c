@@ -67,3 +67,20 @@ void child_pass_on(pid_t child)
 	if (signo && (apart || !by_terminal))
 		kill(apart ? -child : child, signo);
 }
+
+/* Runs it to its end, with the signals that come meanwhile. Returns its exit status as a shell. */
+int child_run(const struct command *cmd, const char *command)
+{
+	pid_t child;
+	int status;
+
+	stop_hold_signals();
+	child = child_start(cmd, command, NULL, NULL);
+	if (!child)
+		return STATUS_FAILED;
+	while (!child_ended(child, &status)) {
+		stop_poll(NULL, 0, STOP_NEVER);
+		child_pass_on(child);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

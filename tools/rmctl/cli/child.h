@@ -13,5 +13,6 @@ pid_t child_start(const struct command *cmd, const char *command,
 		  void (*prepare)(const void *context), const void *context);
 bool child_ended(pid_t child, int *status);
 void child_pass_on(pid_t child);
+int child_run(const struct command *cmd, const char *command);
 
 #endif /* RMCTL_CHILD_H */

@@ -92,6 +92,7 @@ int refuse(const struct command *cmd, int status, const char *format, ...)
 verb_run verb_list, verb_show, verb_peek, verb_poke, verb_dump, verb_send, verb_listen, verb_test,
 	 verb_fence, verb_verify, verb_map, verb_who, verb_fill, verb_load, verb_save, verb_diff,
 	 verb_trace, verb_watch, verb_top, verb_set, verb_stats, verb_subscribe, verb_unsubscribe,
-	 verb_subscriptions, verb_monitor, verb_save_config, verb_apply, verb_regions, verb_report;
+	 verb_subscriptions, verb_monitor, verb_save_config, verb_apply, verb_regions, verb_report,
+	 verb_get, verb_put, verb_cas, verb_add, verb_message, verb_receive, verb_resync, verb_export;
 
 #endif /* RMCTL_H */

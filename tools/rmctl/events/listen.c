@@ -51,6 +51,7 @@ static enum content content_of(const struct rfm_event *event)
 		[RFM_EVENT_MEMBERSHIP] = NUMBER,
 		[RFM_EVENT_LOSS] = NUMBER,
 		[RFM_EVENT_DROPPED] = NUMBER,
+		[RFM_EVENT_INCOMPLETE] = NUMBER,
 	};
 
 	return event->type < RFM_EVENT_TYPES ? contents[event->type] : NOTHING;
@@ -142,6 +143,9 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 	if (!listening.request.types)
 		listening.request.types = card.info.features & RFM_EXT_FEATURE_WATCH ?
 			RFM_EVENT_ALL & ~RFM_EVENT_WATCHED : RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1;
+	/* An older driver does not know of it. */
+	if (!(card.info.features & RFM_EXT_FEATURE_REMOTE))
+		listening.request.types &= ~RFM_EVENT_BIT(RFM_EVENT_INCOMPLETE);
 	listening.request.depth = listening.stream.watch.depth;
 	listening.stream.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
 	if (listening.stream.fd < 0)

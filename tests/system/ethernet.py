@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Ethernet on the ring: a stock network card of each machine, and what runs on it unmodified.
+
+Without an argument TCP/IP on three machines of the usual guest; with `rdma` verbs programs and NVMe
+over fabrics on two of the guest that has them, the commands of docs/rdma.md.
+"""
+
+import re
+import sys
+import tempfile
+import time
+
+from suite import Lab, clean_kernels, expect, figure, plan, run, wait_for
+
+CARD = "/machine/peripheral/rfm0"
+LOST = ("lost", "dark", "refused", "broken", "unfit")
+MIB = 1 << 20
+CUT_S = 1
+LAST = 16 * MIB         # what stores of these tests reach
+
+
+def address(node):
+    return f"10.65.1.{node}"
+
+
+def counter(lab, node, what):
+    return lab.qmp(node, "qom-get", path=CARD, property=f"ethernet-{what}")
+
+
+def losses(lab):
+    return {(node, what): count for node in lab.nodes for what in LOST
+            if (count := counter(lab, node, what))}
+
+
+def shell(lab, node, text, **options):
+    return lab.out(node, "sh", "-c", text, **options)
+
+
+def wait_listening(lab, node, port):
+    """Until somebody there listens at a TCP port."""
+    wait_for(f"node {node} listens at {port}", lambda: not lab.run(
+        node, "sh", "-c", f"grep -Eq ':{port:04X} 0+:0000 0A' /proc/net/tcp /proc/net/tcp6",
+        check=False).returncode)
+
+
+class Stores:
+    """Every machine stores to a range of its own, all the time of the `with` block."""
+
+    def __init__(self, lab):
+        self.lab = lab
+
+    def __enter__(self):
+        self.end = "/tmp/enough"
+        self.running = []
+        for node in self.lab.nodes:
+            self.lab.run(node, "rm", "-f", self.end)
+            self.running.append(self.lab.start(node, "sh", "-c",
+                f"n=0; until [ -e {self.end} ]; do n=$((n + 1));"
+                f" rmctl fill -y rfm0 $((({node} - 1) * {4 * MIB}))+{MIB} $n || exit; done; echo $n"))
+        return self
+
+    def __exit__(self, kind, value, trace):
+        for node in self.lab.nodes:
+            self.lab.run(node, "touch", self.end)
+        self.rounds = [int(one.finish(timeout=300)) for one in self.running]
+
+
+def all_equal(lab):
+    for node in lab.nodes:
+        lab.run(node, "rmctl", "fence", "rfm0", "-t", "60")
+    lab.run(1, "rmctl", "verify", "rfm0", f"0+{LAST}", "-t", "120", timeout=600)
+
+
+# --- TCP/IP ---
+
+def cards_are_there(lab):
+    """Each machine has a network card with an MTU of 9000 on the ring, and an address"""
+    for node in lab.nodes:
+        expect(shell(lab, node, "cat /sys/class/net/eth1/mtu") == "9000", "another MTU")
+        expect(f"inet {address(node)}/16" in lab.out(node, "ip", "address", "show", "eth1"), "another address")
+
+
+def pings(lab):
+    """Each machine answers the others, with 8000 bytes in one piece"""
+    for node in lab.nodes:
+        for other in lab.nodes:
+            if other != node:
+                said = lab.out(node, "ping", "-c", "5", "-i", "0.2", "-W", "30", "-s", "8000", address(other))
+                expect(" 0% packet loss" in said, said)
+        made = shell(lab, node, "sed -n '/^Ip: [0-9]/p' /proc/net/snmp").split()[19]
+        expect(made == "0", f"{made} fragments were made")
+
+
+def takes_by_tcp(lab, node):
+    """Whoever connects to port 5001 there fills /tmp/got. At the end of its own input nc would not wait for more."""
+    takes = lab.start(node, "sh", "-c", "mkfifo -m 600 /tmp/silence; nc -l -p 5001 <>/tmp/silence >/tmp/got; rm /tmp/silence")
+    wait_listening(lab, node, 5001)
+    return takes
+
+
+def tcp_beside_stores(lab):
+    """4 MiB by TCP, each way round, beside stores of all: whole, and the memories are equal"""
+    with Stores(lab) as stores:
+        for node in lab.nodes:
+            other = node % len(lab.nodes) + 1
+            shell(lab, node, "dd if=/dev/urandom of=/tmp/sent bs=1M count=4 2>/dev/null")
+            takes = takes_by_tcp(lab, other)
+            begun = time.monotonic()
+            shell(lab, node, f"nc {address(other)} 5001 </tmp/sent", timeout=600)
+            takes.finish()
+            took = time.monotonic() - begun
+            expect(shell(lab, node, "sha256sum </tmp/sent") == shell(lab, other, "sha256sum </tmp/got"),
+                   "what came is something else")
+            figure(f"TCP from machine {node} to {other}, beside stores: {4 / took:.1f} MiB/s")
+    expect(min(stores.rounds) > 1, f"the stores stood still: {stores.rounds}")
+    all_equal(lab)
+
+
+def paused(lab):
+    """A machine that stands still takes nothing, and nobody else waits for it"""
+    lost = counter(lab, 1, "lost")
+    lab.qmp(2, "stop")
+    lab.run(1, "ping", "-c", "3", "-i", "0.2", "-W", "1", address(2), check=False)
+    lab.out(1, "ping", "-c", "3", "-i", "0.2", "-W", "30", "-s", "8000", address(3))
+    lab.qmp(2, "cont")
+    expect(counter(lab, 1, "lost") > lost, "nothing was counted")
+    lab.out(1, "ping", "-c", "3", "-W", "30", address(2))
+
+
+def cut_and_restored(lab):
+    """A fibre is cut under TCP, and mended: all of it comes"""
+    shell(lab, 1, "dd if=/dev/urandom of=/tmp/sent bs=1M count=16 2>/dev/null")
+    takes = takes_by_tcp(lab, 2)
+    sends = lab.start(1, "sh", "-c", f"nc {address(2)} 5001 </tmp/sent")
+    wait_for("some has come", lambda: int(shell(lab, 2, "stat -c %s /tmp/got")) > 0)
+    cut(lab)
+    sends.finish(timeout=300)
+    takes.finish()
+    expect(shell(lab, 1, "sha256sum </tmp/sent") == shell(lab, 2, "sha256sum </tmp/got"), "something else has come")
+    lab.test_ring(1)
+
+
+def cut(lab):
+    """For a second, behind machine 1."""
+    lab.verb("cut", 2)
+    time.sleep(CUT_S)       # this is what is tested
+    lab.verb("restore", 2)
+
+
+def unplugged(lab):
+    """The reflective-memory card is pulled out while frames come: the machine goes on"""
+    begun = counter(lab, 1, "sent")
+    floods = lab.start(1, "sh", "-c", f"ping -c 200 -i 0.01 -W 1 -s 8000 {address(3)} >/dev/null; true")
+    wait_for("frames", lambda: counter(lab, 1, "sent") > begun + 10)
+    lab.qmp(3, "device_del", id="rfm0")
+    floods.finish()
+    wait_for("it is gone", lambda: not any(
+        "rfm0" in one["name"] for one in lab.qmp(3, "qom-list", path="/machine/peripheral")))
+    expect(lab.out(3, "cat", "/sys/class/net/eth1/mtu") == "9000", "its network card has gone, too")
+
+
+# --- verbs ---
+
+def both(lab, port, server, client, timeout=300):
+    """A server on machine 1, a client on machine 2; returns what the client says."""
+    serves = lab.start(1, "sh", "-c", server)
+    wait_listening(lab, 1, port)
+    said = shell(lab, 2, client, timeout=timeout)
+    serves.finish(timeout=timeout)
+    return said
+
+
+def is_device(lab):
+    """rxe0 is a verbs device on the ring, and active"""
+    for node in lab.nodes:
+        said = lab.out(node, "ibv_devinfo", "-d", "rxe0", "-v")
+        expect("PORT_ACTIVE" in said and re.search(r"active_mtu:\s+4096", said), said)
+        expect(re.search(rf"GID\[\s*1\]:\s+::ffff:{re.escape(address(node))}", said), said)
+
+
+def pingpongs(lab):
+    """ibv_rc_pingpong, ibv_uc_pingpong and ibv_ud_pingpong: RC, UC and UD, contents checked"""
+    for kind, more in (("rc", "-c -s 16384 -n 100"), ("uc", "-c -s 4096 -n 100"), ("ud", "-c -s 2048 -n 100")):
+        command = f"ibv_{kind}_pingpong -d rxe0 -g 1 {more}"
+        said = both(lab, 18515, command, f"{command} {address(1)}")
+        expect("100 iters" in said, said)
+
+
+def perftest(lab):
+    """ib_write_lat, ib_send_lat and ib_read_bw"""
+    for command in ("ib_write_lat -n 500", "ib_send_lat -n 500", "ib_read_bw -n 200 -s 65536"):
+        program = f"{command} -d rxe0 -x 1 -F"
+        said = both(lab, 18515, program, f"{program} {address(1)}")
+        expect(re.search(r"^ *\d+ +\d+ +[\d.]+", said, re.MULTILINE), said)
+
+
+def rpings(lab):
+    """rping: connections by RDMA CM, contents checked"""
+    serves = lab.start(1, "rping", "-s", "-a", address(1), "-C", "20", "-V")
+    wait_for("it listens", lambda: not lab.run(2, "rping", "-c", "-a", address(1), "-C", "20", "-V",
+                                               check=False).returncode)
+    serves.wait(timeout=120)
+
+
+SUBSYSTEM = "/sys/kernel/config/nvmet/subsystems/ring"
+PORT = "/sys/kernel/config/nvmet/ports/1"
+TARGET = f"""set -e
+modprobe -a nvmet-rdma
+modprobe null_blk nr_devices=1 memory_backed=1 gb=1
+mount -t configfs none /sys/kernel/config
+mkdir {SUBSYSTEM} {SUBSYSTEM}/namespaces/1 {PORT}
+echo 1 >{SUBSYSTEM}/attr_allow_any_host
+echo /dev/nullb0 >{SUBSYSTEM}/namespaces/1/device_path
+echo 1 >{SUBSYSTEM}/namespaces/1/enable
+echo rdma >{PORT}/addr_trtype
+echo ipv4 >{PORT}/addr_adrfam
+echo {address(1)} >{PORT}/addr_traddr
+echo 4420 >{PORT}/addr_trsvcid
+ln -s {SUBSYSTEM} {PORT}/subsystems/ring
+"""
+
+
+def nvme(lab):
+    """NVMe over fabrics: a file system on a disk of machine 1, 64 MiB that are the same afterwards, beside stores"""
+    shell(lab, 1, TARGET)
+    lab.run(2, "modprobe", "-a", "nvme-rdma", "ext4")
+    said = lab.out(2, "nvme", "discover", "-t", "rdma", "-a", address(1), "-s", "4420")
+    expect("subnqn:  ring" in said, said)
+    with Stores(lab):
+        connect(lab)
+        shell(lab, 2, "mke2fs -q -t ext4 -b 4096 /dev/nvme0n1 40960; mount -t ext4 /dev/nvme0n1 /mnt", timeout=300)
+        copy_and_compare(lab, "file")
+        shell(lab, 2, "umount /mnt; nvme disconnect -n ring")
+    all_equal(lab)
+
+
+def connect(lab):
+    lab.run(2, "nvme", "connect", "-t", "rdma", "-n", "ring", "-a", address(1), "-s", "4420", "-i", "1", "-c", "1")
+    wait_for("the disk", lambda: not lab.run(2, "test", "-b", "/dev/nvme0n1", check=False).returncode)
+
+
+def copy_and_compare(lab, name, meanwhile=lambda: None):
+    shell(lab, 2, "[ -e /tmp/file ] || dd if=/dev/urandom of=/tmp/file bs=1M count=64 2>/dev/null", timeout=300)
+    copies = lab.start(2, "sh", "-c", f"dd if=/tmp/file of=/mnt/{name} bs=1M conv=fsync 2>/dev/null")
+    meanwhile()
+    copies.finish(timeout=600)
+    # What the machine remembers of it does not count.
+    shell(lab, 2, "sync; umount /mnt; echo 3 >/proc/sys/vm/drop_caches; mount -t ext4 /dev/nvme0n1 /mnt", timeout=300)
+    expect(shell(lab, 2, f"cmp /tmp/file /mnt/{name} && echo same", timeout=600) == "same", "the file is another one")
+
+
+def cut_under_verbs(lab):
+    """A second without a fibre under ib_write_bw: it goes on, as a reliable connection tries again"""
+    command = "ib_write_bw -d rxe0 -x 1 -F -u 18 -D 10 -s 65536"
+    serves = lab.start(1, "sh", "-c", command)
+    wait_listening(lab, 1, 18515)
+    writes = lab.start(2, "sh", "-c", f"{command} {address(1)}")
+    begun = counter(lab, 2, "sent")
+    wait_for("it writes", lambda: counter(lab, 2, "sent") > begun + 100)
+    cut(lab)
+    said = writes.finish(timeout=300)
+    serves.finish(timeout=300)
+    expect(re.search(r"^ *65536 +\d+ +[\d.]+", said, re.MULTILINE), said)
+    lab.test_ring(1)
+
+
+def cut_under_nvme(lab):
+    """A second without a fibre under a copy to the disk of machine 1: the file is whole"""
+    connect(lab)
+    shell(lab, 2, "mount -t ext4 /dev/nvme0n1 /mnt")
+
+    def cuts():
+        begun = counter(lab, 2, "sent")
+        wait_for("it copies", lambda: counter(lab, 2, "sent") > begun + 100)
+        cut(lab)
+
+    copy_and_compare(lab, "another", cuts)
+    shell(lab, 2, "umount /mnt; nvme disconnect -n ring")
+
+
+def latency(lab):
+    """What ib_write_lat takes over the ring, beside a plain network between the same machines"""
+    def median(device, where):
+        command = f"ib_write_lat -d {device} -x 1 -F -n 2000 -s 8"
+        said = both(lab, 18515, command, f"{command} {where}")
+        return float(re.search(r"^ *8 +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", said, re.MULTILINE)[1])
+
+    for node in lab.nodes:
+        shell(lab, node, f"ifconfig eth2 10.66.1.{node} netmask 255.255.0.0; rdma link add rxe1 type rxe netdev eth2")
+    ring, plain = zip(*[(median("rxe0", address(1)), median("rxe1", "10.66.1.1")) for _ in range(3)])
+    ring, plain = sorted(ring)[1], sorted(plain)[1]
+    figure(f"ib_write_lat, 8 bytes, one way: {ring:.0f} us over the ring, {plain:.0f} us over a plain network "
+           f"between the same machines: {ring / plain:.2f} times")
+
+
+def plain_network(folder):
+    """rmlab arguments: two machines have a network of sockets besides."""
+    words = []
+    for node in 1, 2:
+        words += [f"{node}:-netdev dgram,id=plain,local.type=unix,local.path={folder}/{node},"
+                  f"remote.type=unix,remote.path={folder}/{3 - node}",
+                  f"{node}:-device virtio-net-pci,netdev=plain,mac=52:54:00:66:00:0{node},host_mtu=9000,romfile="]
+    return [arg for word in words for arg in ("--qemu-arg", word)]
+
+
+TCP = [cards_are_there, pings, tcp_beside_stores, paused, cut_and_restored, clean_kernels, unplugged]
+RDMA = [is_device, pingpongs, perftest, rpings, nvme, cut_under_verbs, cut_under_nvme, latency, clean_kernels]
+
+
+def main():
+    tests = RDMA if "rdma" in sys.argv else TCP
+    plan(tests)
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--rdma", *plain_network(folder)] if tests is RDMA else ["--ethernet"]
+        with Lab("ethernet", 2 if tests is RDMA else 3, *options) as lab:
+            lab.test_ring(1)
+            return run(tests, lab) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

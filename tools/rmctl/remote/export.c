@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/* rmctl export: what other nodes may do with this memory. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/rights.h"
+#include "tools/rmctl/cli/child.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/regions/regions.h"
+#include "tools/rmctl/remote/remote.h"
+
+_Static_assert(RFM_EXPORT_READ == RIGHT_READ && RFM_EXPORT_WRITE == RIGHT_WRITE &&
+	       RFM_EXPORT_HOME == RIGHT_HOME, "as parse_rights() has them");
+
+static int get_rights(const struct command *cmd, const char *word, uint32_t *rights)
+{
+	const char *bad;
+
+	if (parse_rights(word, rights, &bad))
+		return STATUS_OK;
+	return misused(cmd, "the right '%.*s' is not read, write, home or none",
+		       (int)strcspn(bad, ","), bad);
+}
+
+/* In whole granules, as the card has it. */
+static int report(const struct command *cmd, const struct target *target, uint32_t rights)
+{
+	uint64_t first = target->offset / RFM_GRANULE * RFM_GRANULE;
+	uint64_t end = target->offset + target->length + RFM_GRANULE - 1;
+
+	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
+				       (json_int_t)first, "length",
+				       (json_int_t)(end / RFM_GRANULE * RFM_GRANULE - first),
+				       "rights", bits_json(rights, right_names, RIGHTS)));
+}
+
+int verb_export(struct command *cmd, int argc, char **argv)
+{
+	struct remote remote;
+	struct target target;
+	uint32_t rights;
+	int status = remote_options(cmd, argc, argv, &remote);
+
+	if (!status)
+		status = check_operands(cmd, argc, argv, 3, 3);
+	if (!status && remote.command)
+		status = child_check(cmd, "--while", remote.command);
+	if (!status && remote.command && cmd->json)
+		status = misused(cmd, "--while and --json exclude each other: the output is that of "
+				 "the command");
+	if (!status)
+		status = get_target(cmd, argv[optind + 1], &target);
+	if (!status)
+		status = get_rights(cmd, argv[optind + 2], &rights);
+	if (!status)
+		status = remote_open(cmd, argv[optind], true, &remote.card);
+	if (!status)
+		status = card_check_memory(cmd, remote.card.info.memory_size, target.offset,
+					   target.length);
+	if (status)
+		return status;
+	if (rfm_export(remote.card.rfm, target.offset, target.length, rights))
+		return failed(cmd, "cannot export: %s", card_reason(errno));
+	if (remote.command)
+		return child_run(cmd, remote.command);
+	stop_hold_signals();
+	fprintf(stderr, "exporting from %s ...\n", remote.card.name);
+	if (cmd->json)
+		status = report(cmd, &target, rights);
+	while (!status && !stop_asked())
+		stop_poll(NULL, 0, STOP_NEVER);
+	return status;
+}
