@@ -72,6 +72,18 @@ static struct rfm_remote_answer *find_answer(struct rfm_remote *remote, uint8_t 
 	return NULL;
 }
 
+/* For who asks the same again. */
+static void remember(struct rfm_remote *remote, const struct rfm_remote_answer *answer)
+{
+	struct rfm_remote_past *past = remote->past[answer->to];
+
+	if (past->incarnation != answer->incarnation ||
+	    past->parts[answer->part].ticket != answer->ticket)
+		return;
+	past->parts[answer->part].result = answer->result;
+	past->parts[answer->part].old = answer->old;
+}
+
 static void drop_answer(struct rfm_remote_answer *answer)
 {
 	free(answer->data);
@@ -219,17 +231,11 @@ struct rfm_remote_answer *rfm_remote_away(struct rfm_remote *remote)
 void rfm_remote_back(struct rfm_remote *remote, struct rfm_remote_answer *answer,
 		     enum rfm_remote_result result, uint64_t old)
 {
-	struct rfm_remote_past *past = remote->past[answer->to];
-
 	answer->away = 0;
 	answer->ready = true;
 	answer->result = result;
 	answer->old = old;
-	if (past->incarnation == answer->incarnation &&
-	    past->parts[answer->part].ticket == answer->ticket) {
-		past->parts[answer->part].result = result;
-		past->parts[answer->part].old = old;
-	}
+	remember(remote, answer);
 	remote->ops->wake(remote->opaque);
 }
 
@@ -297,8 +303,6 @@ void rfm_serve_packet(struct rfm_remote *remote, const struct rfm_packet *packet
 /* Returns false if there is no room on the ring for what it does. */
 static bool make_ready(struct rfm_remote *remote, struct rfm_remote_answer *answer)
 {
-	struct rfm_remote_past *past = remote->past[answer->to];
-
 	if (answer->ready || is_reading(answer->op))
 		return true;
 	if (!answer->key && !remote->ops->may_update(remote->opaque))
@@ -309,21 +313,17 @@ static bool make_ready(struct rfm_remote *remote, struct rfm_remote_answer *answ
 		answer->old = rfm_remote_change_word(remote, answer->op, answer->width, answer->key,
 					  answer->offset, answer->compare, answer->value);
 	answer->ready = true;
-	if (past->incarnation == answer->incarnation) {
-		past->parts[answer->part].result = answer->result;
-		past->parts[answer->part].old = answer->old;
-	}
+	remember(remote, answer);
 	return true;
 }
 
 /* Who asked has given up: what has not been done will not be. */
-static void withdraw(struct rfm_remote *remote, const struct rfm_remote_answer *answer)
+static void withdraw(struct rfm_remote *remote, struct rfm_remote_answer *answer)
 {
-	struct rfm_remote_past *past = remote->past[answer->to];
-
-	if (!answer->ready && past->incarnation == answer->incarnation &&
-	    past->parts[answer->part].ticket == answer->ticket)
-		past->parts[answer->part].result = RFM_REMOTE_WITHDRAWN;
+	if (answer->ready)
+		return;
+	answer->result = RFM_REMOTE_WITHDRAWN;
+	remember(remote, answer);
 }
 
 /* Returns false if there is no room: for nobody now. */

@@ -119,6 +119,8 @@ def who_does_not_answer():
         expect(waits.returncode == 1, "nobody has told that node 2 is dead")
         again = node_on(place, hub, 1)
         know_each_other([one, again, three])
+        # Its answer tells of its new life. What changes something may end as unknown before.
+        refused(one, "the node does not allow it there", "get", 2, "0x100")
         refused(one, "the node is not the home of that word", "add", 2, "0x100", 1)
         told(again, "export", "0x100+64", "home")
         expect(told(one, "add", 2, "0x100", 1) == "0x00000000\n", "its memory is not a new one")
