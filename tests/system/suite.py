@@ -140,9 +140,8 @@ def run(tests, *args, first=1):
         except BaseException as problem:    # a test that breaks is a test that fails
             failed += 1
             verdict = "not ok"
-            for line in traceback.format_exc().splitlines():
+            for line in [*traceback.format_exc().splitlines(), *str(problem).splitlines()]:
                 print(f"# {line}")
-            print(f"# {problem}")
             if not isinstance(problem, Exception):      # the suite is ended: say where it stood
                 print(f"{verdict} {number} - {name} ({time.monotonic() - start:.1f} s)", flush=True)
                 raise

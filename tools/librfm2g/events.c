@@ -336,6 +336,7 @@ static RFM2G_STATUS wait_here(struct board *board, struct channel *channel,
 			      RFM2GEVENTINFO *info, unsigned int turn)
 {
 	uint64_t wait_ns = info->Timeout * 1000000ull, until = NEVER;
+	bool over = false;
 
 	if (info->Timeout != RFM2G_INFINITE_TIMEOUT)
 		until = clock_now() + (wait_ns > LEAST_NS ? wait_ns : LEAST_NS);
@@ -348,8 +349,10 @@ static RFM2G_STATUS wait_here(struct board *board, struct channel *channel,
 			take_event(channel, info);
 			return RFM2G_SUCCESS;
 		}
-		if (clock_now() >= until)
+		/* Only a sleep sees that the board has gone, if the event is disabled. */
+		if (over)
 			return RFM2G_TIMED_OUT;
+		over = clock_now() >= until;
 		if (sleep_until(board, channel, until))
 			return errno == EINTR ? RFM2G_SIGNALED : RFM2G_DRIVER_ERROR;
 	}
