@@ -136,12 +136,21 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 	return heartbeat < next ? heartbeat : next;
 }
 
-void rfm_node_set_incomplete(struct rfm_node *node, bool incomplete)
+void rfm_node_set_incomplete(struct rfm_node *node)
 {
-	if (node->incomplete == incomplete)
+	if (node->incomplete)
 		return;
-	node->incomplete = incomplete;
+	node->incomplete = true;
 	node->ops->status(node->opaque, RFM_NODE_INCOMPLETE);
+}
+
+void rfm_node_set_complete(struct rfm_node *node, uint64_t now)
+{
+	if (!node->incomplete)
+		return;
+	node->incomplete = false;
+	node->ops->status(node->opaque, RFM_NODE_INCOMPLETE);
+	rfm_send_heartbeat(node, now);
 }
 
 struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node)

@@ -692,10 +692,12 @@ void rfm_node_set_paused(struct rfm_node *node, bool paused);
  *
  * A node sees by itself that it has not: when numbers are missed, when it meets somebody who has
  * sent something before, or who was there earlier and has received something, and when updates were
- * dropped here. That it has again, its owner
- * knows (ring/resync.h). Others are told with the next heartbeat.
+ * dropped here. Others are told with the next heartbeat.
  */
-void rfm_node_set_incomplete(struct rfm_node *node, bool incomplete);
+void rfm_node_set_incomplete(struct rfm_node *node);
+
+/** rfm_node_set_complete() - it has again (ring/resync.h); others are told at once */
+void rfm_node_set_complete(struct rfm_node *node, uint64_t now);
 
 /**
  * rfm_node_digest() - what would this node answer?

@@ -133,7 +133,7 @@ static bool is_current_incarnation(struct rfm_node *node, struct rfm_source *sou
 	source->other = current;
 	source->unstored = true;
 	if (source->current.had_begun)
-		rfm_node_set_incomplete(node, true);
+		rfm_node_set_incomplete(node);
 	source->current.had_begun = false;	/* said once */
 	/* Who was not here comes, which counts as one change. */
 	if (source->present)
@@ -172,7 +172,7 @@ static void heard_heartbeat(struct rfm_node *node, struct rfm_source *source,
 	source->met = frame->incarnation;
 	/* It was there before this node, and so were those who have sent what it has. */
 	if (frame->kind & RFM_KIND_USED && frame->incarnation < node->config.incarnation)
-		rfm_node_set_incomplete(node, true);
+		rfm_node_set_incomplete(node);
 }
 
 /* Follow the numbers of another node. */
@@ -209,7 +209,7 @@ static enum freshness check_sequence(struct rfm_node *node, const struct rfm_fra
 	missed = frame->seq - source->current.seq - numbered;
 	source->current.seq = rfm_frame_last(frame);
 	if (missed) {
-		rfm_node_set_incomplete(node, true);
+		rfm_node_set_incomplete(node);
 		node->stats.missed += missed;
 		source->missed += missed;
 		if (node->ops->missed)
@@ -327,7 +327,7 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 	if (!may_hold(node, frames)) {
 		node->held_full = true;
 		node->stats.held_lost += frames;
-		rfm_node_set_incomplete(node, true);
+		rfm_node_set_incomplete(node);
 		node->ops->status(node->opaque, RFM_NODE_RX_FULL);
 		return false;
 	}
@@ -560,7 +560,7 @@ void rfm_cancel_held(struct rfm_node *node)
 		int source = discount(slot, &node->stats);
 
 		node->stats.held_lost += slot->frames;
-		rfm_node_set_incomplete(node, true);
+		rfm_node_set_incomplete(node);
 		if (source >= 0)
 			node->sources[source].received -= slot->frames;
 	}

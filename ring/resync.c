@@ -63,7 +63,7 @@ static void end(struct rfm_resync *resync, enum rfm_remote_result result)
 	cancel_lanes(resync);
 	if (result == RFM_REMOTE_OK && !resync->doubtful && !resync->first &&
 	    resync->last == node->config.memory_size - 1)
-		rfm_node_set_incomplete(node, false);
+		rfm_node_set_complete(node, resync->remote->now);
 	resync->done(resync);
 }
 
@@ -187,15 +187,20 @@ static void begin_with(struct rfm_resync *resync, int donor, uint64_t now)
 void rfm_resync_begin(struct rfm_resync *resync, struct rfm_remote *remote, int donor, uint64_t now)
 {
 	resync->remote = remote;
+	remote->now = now;
 	resync->choose = donor == RFM_RESYNC_NEAREST;
 	if (resync->choose)
 		donor = nearest(remote->node, resync->tried);
 	if (donor < 0) {
 		resync->result = RFM_REMOTE_NO_NODE;
 		resync->done(resync);
-		return;
+	} else if (donor == remote->node->config.id) {
+		resync->donor = donor;
+		note_books(resync);
+		end(resync, RFM_REMOTE_OK);
+	} else {
+		begin_with(resync, donor, now);
 	}
-	begin_with(resync, donor, now);
 }
 
 void rfm_resync_cancel(struct rfm_resync *resync)

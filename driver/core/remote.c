@@ -447,7 +447,7 @@ int rfm_resync(struct rfm_file *file, void *arg)
 	};
 	int ret;
 
-	if (!nearest && (args->node >= RFM_NODES || args->node == card->hw.node))
+	if (!nearest && args->node >= RFM_NODES)
 		return -EINVAL;
 	ret = rfm_command_ask(card, &command, rfm_jiffies(args->timeout_ms));
 	if (ret == -EADDRINUSE)

@@ -366,7 +366,10 @@ enum rfm_ext_request_op {
 	RFM_REQUEST_ADD		= 4,
 	RFM_REQUEST_MERGE	= 5,	/* OFFSET, LENGTH: of the own memory; it has no PAGES */
 	RFM_REQUEST_SEND	= 6,	/* KEY: port */
-	RFM_REQUEST_RESYNC	= 16,	/* from NODE; FLAGS 1: from the nearest; NODE: out, whom */
+	/* From NODE: this one, and its memory is right as it is; FLAGS 1: from the nearest complete
+	 * one. NODE: out, whom.
+	 */
+	RFM_REQUEST_RESYNC	= 16,
 	RFM_REQUEST_LISTEN	= 17,	/* KEY: port; ends at once */
 	RFM_REQUEST_UNLISTEN	= 18,	/* all that receive there end before it: CLOSED */
 	/* KEY: port, listened at; LENGTH, PAGES: room for the message; OLD: its bytes, NODE: its
@@ -418,7 +421,7 @@ enum rfm_ext_request_result {
  * @status: 0; RFM_REQUEST_DONE and the result when it has ended
  * @compare: CAS: the word must be this
  * @value: CAS: what it becomes then; ADD: what is added
- * @old: out, CAS, ADD: the word before; RECEIVE: bytes; RESYNC: bytes that are right now
+ * @old: out, CAS, ADD: the word before; RECEIVE: bytes; RESYNC: bytes that have been got
  * @reserved: 0
  */
 struct rfm_ext_request {

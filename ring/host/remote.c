@@ -438,8 +438,7 @@ int rfmring_resync(struct rfmring *ring, uint32_t donor, struct rfmring_resync *
 	bool in_time = true;
 	int error;
 
-	if ((donor >= RFMRING_NODES && donor != RFMRING_NODE_ALL) || timeout_ms < RFM_FOR_EVER_MS ||
-	    donor == ring->node.config.id)
+	if ((donor >= RFMRING_NODES && donor != RFMRING_NODE_ALL) || timeout_ms < RFM_FOR_EVER_MS)
 		return rfm_fail(EINVAL);
 	if (rfm_host_any_locked())
 		return rfm_fail(EDEADLK);

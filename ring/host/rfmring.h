@@ -730,7 +730,8 @@ struct rfmring_resync {
 
 /**
  * rfmring_resync() - make this memory what that of a complete node is, while all go on storing
- * @donor: its id; RFMRING_NODE_ALL: the nearest one that is complete
+ * @donor: its id; RFMRING_NODE_ALL: the nearest one that is complete. This node: nothing is got,
+ *	its memory is right as it is; for a ring of which every node is incomplete
  * @resync: how it ended, or how far it came; may be NULL
  * @timeout_ms: -1: as long as it takes
  *

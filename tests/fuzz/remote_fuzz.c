@@ -598,7 +598,10 @@ static void step_state(struct input *in)
 	unsigned int bits = fuzz_byte(in);
 
 	rfm_node_set_paused(&world.node, bits & 1);
-	rfm_node_set_incomplete(&world.node, bits & 2);
+	if (bits & 2)
+		rfm_node_set_incomplete(&world.node);
+	else
+		rfm_node_set_complete(&world.node, world.now);
 	rfm_node_set_light(&world.node, !(bits & 4), world.now);
 	world.stuck = bits & 8;
 	rfm_node_set_address_offset(&world.node, bits & 0x10 ? RFM_RING_SPACE / 4 : 0);

@@ -341,6 +341,30 @@ def by_itself():
         is_whole()
 
 
+def as_it_is():
+    """Of a ring that lost something at every node a person says which memory is right, and the others get it"""
+    with Place("remote-as-is") as place:
+        hub, nodes = ring(place, 3)
+        one, two, three = nodes
+        for first, before in (one, three), (two, one), (three, two):     # one misses it, behind the other
+            hub.fault(kind="drop", count=1, type="data", source=first.node, port=(before.node - 2) % 3)
+            told(first, "write", "0x100", first.node)
+            told(first, "write", "0x104", first.node)
+        for node in nodes:
+            wait_for("it knows that it is incomplete", lambda node=node: state(node)["incomplete"])
+        wait_for("they know each other", lambda: all(m["incomplete"] for node in nodes for m in node.members()))
+        nobody = "no other node is complete; if this memory is right as it is, say --as-is"
+        refused(two, nobody, "resync")
+        refused(two, "a node gives nothing to a memory that is right as it is", "resync", "--as-is", 1, status=2)
+        right = two.call("checksum")
+        expect(all(node.call("checksum") != right for node in (one, three)), "nobody has lost anything")
+        expect(told(two, "resync", "--as-is") == "" and not state(two)["incomplete"], "node 2 is not complete")
+        for node in one, three:
+            wait_for("it has heard of it", lambda node=node: rmnode(node, "resync", 2).returncode == 0)
+            told(node, "resync")
+            expect(node.call("checksum") == right and not state(node)["incomplete"], "something else")
+
+
 def messages():
     """A message comes whole to who listens at a port of that node, and to nobody else"""
     with Place("remote-messages") as place:
@@ -366,7 +390,7 @@ def messages():
         refused(two, "no message has come in time", "receive", "-t", 0.05, 7)
 
 
-TESTS = [there_and_back, messages, late_joiner, by_itself, sentences, who_does_not_answer, stopped_killed_absent,
+TESTS = [there_and_back, messages, late_joiner, by_itself, as_it_is, sentences, who_does_not_answer, stopped_killed_absent,
          a_full_port, no_answer_slots, sums]
 
 if __name__ == "__main__":

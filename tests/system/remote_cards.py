@@ -129,6 +129,10 @@ def sentences(lab, _):
     ends(lab, 1, 3, "nobody listens at that port", "message", "rfm0", "2", "17", "text")
     ends(lab, 1, 2, "the right 'all' is not read, write, home or none (see 'rmctl export --help')",
          "export", "rfm0", "0x0+64", "all")
+    ends(lab, 1, 2, "a node gives nothing to a memory that is right as it is (see 'rmctl resync --help')",
+         "resync", "rfm0", "2", "--as-is")
+    told = schemas.fitting("resync", lab.out(1, "rmctl", "-j", "resync", "rfm0", "--as-is"))
+    expect((told["bytes"], told["donor"]) == (0, 1) and not told["doubtful"], f"{told}")
 
 
 def a_lock(lab, host):

@@ -163,13 +163,13 @@ static void doubtful(void **state)
 			rig_disconnect(rig, LATE - 1);
 			rig_connect(rig, LATE - 1);
 		} else {
-			rfm_node_set_incomplete(&rig->peers[donor - 1].node, true);
+			rfm_node_set_incomplete(&rig->peers[donor - 1].node);
 		}
 		rig_advance(rig, 8 * SECOND);
 		assert_true(ended);
 		assert_true(how == 2 ? resync.result == RFM_REMOTE_INCOMPLETE : resync.doubtful);
 		assert_true(rig->peers[LATE].node.incomplete);
-		rfm_node_set_incomplete(&rig->peers[donor - 1].node, false);
+		rfm_node_set_complete(&rig->peers[donor - 1].node, rig->now);
 		rig_advance(rig, SECOND);
 		begin(rig, donor);
 		rig_advance(rig, 8 * SECOND);
@@ -214,9 +214,9 @@ static void who_is_incomplete(void **state)
 	rig_settle(rig);
 	assert_int_equal(resync.result, RFM_REMOTE_OK);
 	assert_int_equal(resync.donor, 2);
-	rfm_node_set_incomplete(&rig->peers[LATE].node, true);
-	rfm_node_set_incomplete(&rig->peers[0].node, true);
-	rfm_node_set_incomplete(&rig->peers[1].node, true);
+	rfm_node_set_incomplete(&rig->peers[LATE].node);
+	rfm_node_set_incomplete(&rig->peers[0].node);
+	rfm_node_set_incomplete(&rig->peers[1].node);
 	rig_advance(rig, SECOND);
 	begin(rig, RFM_RESYNC_NEAREST);
 	assert_true(ended);
@@ -239,6 +239,38 @@ static void what_others_have_of_the_dead(void **state)
 	rig_advance(rig, SECOND);
 	assert_true(rig->peers[0].node.incomplete);
 	assert_false(rig->peers[1].node.incomplete || rig->peers[2].node.incomplete);
+	rig_free(rig);
+}
+
+/* Of a ring without a complete node one says that its memory is right; from it others resync. */
+static void right_as_it_is(void **state)
+{
+	uint64_t seed = 1;
+	struct rig *rig = late_joiner(&rig_modes[0], &seed);
+	const int writer = 3;
+
+	for (int i = 0; i < NODES; i++)
+		rfm_node_set_incomplete(&rig->peers[i].node);
+	rig_advance(rig, SECOND);
+	begin(rig, RFM_RESYNC_NEAREST);
+	assert_true(ended && resync.result == RFM_REMOTE_NO_NODE);
+	ended = false;
+	memset(&resync, 0, sizeof(resync));
+	resync.done = on_done;
+	resync.last = RIG_MEMORY - 1;
+	rfm_resync_begin(&resync, rig->peers[0].remote, rig->peers[0].node.config.id, rig->now);
+	assert_true(ended && resync.result == RFM_REMOTE_OK);
+	assert_false(resync.doubtful || resync.finished || rig->peers[0].node.incomplete);
+	/* The others hear of it before its next heartbeat is due. */
+	rig_settle(rig);
+	begin(rig, RFM_RESYNC_NEAREST);
+	while (!ended)
+		step(rig, &seed, &writer, 1);
+	assert_int_equal(resync.result, RFM_REMOTE_OK);
+	assert_int_equal(resync.donor, rig->peers[0].node.config.id);
+	assert_false(resync.doubtful || rig->peers[LATE].node.incomplete);
+	rig_settle(rig);
+	assert_memory_equal(rig->peers[LATE].memory, rig->peers[0].memory, RIG_MEMORY);
 	rig_free(rig);
 }
 
@@ -265,6 +297,7 @@ int main(void)
 		cmocka_unit_test(doubtful),
 		cmocka_unit_test(who_is_incomplete),
 		cmocka_unit_test(what_others_have_of_the_dead),
+		cmocka_unit_test(right_as_it_is),
 		cmocka_unit_test(cancelled),
 	};
 

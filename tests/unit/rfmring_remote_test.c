@@ -422,7 +422,7 @@ static void resync_under_stores(void **state)
 	assert_true(state_of(rings[2]).incomplete);
 	assert_int_equal(rfmring_resync(rings[0], id_of(2), &how, PATIENCE_MS), -1);
 	assert_int_equal(errno, ENODATA);
-	assert_int_equal(rfmring_resync(rings[0], id_of(0), &how, PATIENCE_MS), -1);
+	assert_int_equal(rfmring_resync(rings[0], RFMRING_NODES, &how, PATIENCE_MS), -1);
 	assert_int_equal(errno, EINVAL);
 	for (int i = 0; i < NODES; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, store_all_over, rings[i]), 0);

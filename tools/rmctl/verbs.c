@@ -266,13 +266,15 @@ const struct verb verbs[] = {
 	  "  -t, --timeout=TIME end after this time; status 1 if -n has not been reached\n"
 	  "      --raw          the bytes and nothing else\n",
 	  "count timeout raw", verb_receive },
-	{ "resync", "DEV [NODE] [-t TIME]",
+	{ "resync", "DEV [NODE] [-t TIME] | DEV --as-is",
 	  "Gets from a complete node, by default the nearest, what this memory lacks\n"
 	  "because the card came late or has missed something, while all go on storing:\n"
 	  "nothing newer is undone. Status 1 if something got lost meanwhile.\n"
 	  "\n"
-	  "  -t, --timeout=TIME give up then\n",
-	  "timeout", verb_resync },
+	  "  -t, --timeout=TIME give up then\n"
+	  "      --as-is        get nothing: this memory is right as it is, and others may get\n"
+	  "                     theirs from it; for a ring without a complete node\n",
+	  "as-is timeout", verb_resync },
 	{ "export", "DEV RANGE|NAME RIGHTS [--while CMD]",
 	  "Allows other nodes to read or write RANGE, or makes this node the home of its\n"
 	  "words, for cas and add; RIGHTS is read, write, home, or several: read,home. For\n"

@@ -319,10 +319,12 @@ static const struct client_verb verbs[] = {
 	  "Print messages that come for a port (1). Nobody can send any before.\n"
 	  "  -r  the bytes themselves and nothing else\n", 1, 1, "it needs a port", .run = run_receive,
 	  .choices = { { 'r', .kind = CHOICE_RAW }, COUNT("count", 1), TIMEOUT } },
-	{ "resync", "[-t SECONDS] [NODE]",
+	{ "resync", "[-t SECONDS] [NODE] | --as-is",
 	  "Get from a complete node, by default the nearest, what this memory lacks. Others may\n"
-	  "go on storing. Fails if some of it may still be old.\n", 0, 1, "it takes one node",
-	  .run = run_resync, .print = print_resync, .choices = { TIMEOUT } },
+	  "go on storing. Fails if some of it may still be old.\n"
+	  "  -a, --as-is  get nothing: this memory is right as it is\n", 0, 1, "it takes one node",
+	  .run = run_resync, .print = print_resync,
+	  .choices = { { 'a', "as-is", CHOICE_FLAG, .arg = "as_is" }, TIMEOUT } },
 	{ "send", "NODE[,NODE]...|all TYPE [DATA]",
 	  "Send a network interrupt; types 0 to 3, and 7.\n"
 	  "To several nodes it is one frame.\n", 2, 3, "it needs a node and a type",

@@ -104,6 +104,10 @@ int judge_cas(json_t *result)
 
 int run_resync(struct ask *ask, int count, char **words)
 {
+	if (count && json_object_get(ask->args, "as_is")) {
+		complain("a node gives nothing to a memory that is right as it is");
+		return STATUS_MISUSED;
+	}
 	if (count && !add_node(ask, words[0]))
 		return STATUS_MISUSED;
 	return run_plain(ask, count, words);
@@ -111,6 +115,8 @@ int run_resync(struct ask *ask, int count, char **words)
 
 void print_resync(json_t *result)
 {
+	if (!number_in(result, "bytes"))
+		return;
 	printf("%" PRIu64 " bytes are as at node %" PRIu64 "\n", number_in(result, "bytes"),
 	       number_in(result, "donor"));
 }

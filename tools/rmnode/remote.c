@@ -345,7 +345,7 @@ static enum step resync_step(struct job *job, uint64_t now)
 	if (resync->result == RFM_REMOTE_CANCELLED)
 		job_end(job, "it has not ended in time: the memory is incomplete");
 	else if (resync->result == RFM_REMOTE_NO_NODE && resync->any)
-		job_end(job, "no other node is complete");
+		job_end(job, "no other node is complete; if this memory is right as it is, say --as-is");
 	else if (resync->result == RFM_REMOTE_OK && resync->doubtful)
 		job_end(job, "something was lost, or somebody came or went, meanwhile: the memory is doubtful");
 	else
@@ -386,14 +386,18 @@ void verb_resync(struct control_request *request, json_t *args, void *opaque)
 	uint64_t donor = RFMRING_NODE_ALL, ms = UINT32_MAX;
 	struct rmnode *node = opaque;
 	struct resync *resync;
+	bool as_is = false;
 
 	if (!control_get_number(request, args, "node", false, 0, RFMRING_NODES - 1, &donor) ||
-	    !control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms))
+	    !control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms) ||
+	    !control_get_bool(request, args, "as_is", false, &as_is))
 		return;
 	if (donor == node->id) {
 		control_fail(request, "node %u is this one", node->id);
 		return;
 	}
+	if (as_is)
+		donor = node->id;
 	resync = job_new(node, request, sizeof(*resync), &resync_job);
 	if (!resync)
 		return;

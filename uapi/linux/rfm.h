@@ -797,11 +797,12 @@ struct rfm_operation {
 
 /**
  * struct rfm_resync_wait - make the memory what that of a complete node is (RFM_IOC_RESYNC)
- * @node: who gives, 0..255; RFM_NODE_ALL: the nearest node that is complete
+ * @node: who gives, 0..255; RFM_NODE_ALL: the nearest node that is complete. This node: nothing
+ *	is got, its memory is right as it is; for a ring of which every node is incomplete
  * @timeout_ms: 0: as long as it takes
  * @flags: out: RFM_RESYNCED_*
  * @donor: out: who gave
- * @bytes: out: how many are right now: all of the memory
+ * @bytes: out: how many have been got: all of the memory, or none from this node
  * @reserved: 0
  *
  * While it runs, all go on storing; nothing that anybody stores is lost or undone.

@@ -390,7 +390,7 @@ static uint32_t start_resync(Rfm5565Request *r)
     Rfm5565State *s = r->card;
     bool nearest = r->wire.flags;
 
-    if (r->wire.flags > 1 || (!nearest && r->wire.node == s->node_id)) {
+    if (r->wire.flags > 1) {
         return RFM_REQUEST_INVALID;
     }
     if (s->remote.resync || s->remote.auto_resync.resync) {

@@ -521,7 +521,7 @@ void rfm5565_ring_loaded(Rfm5565State *s)
     s->node.epoch = MAX(s->node.epoch, s->saved.epoch) + 1;
     s->node.incomplete = s->saved.incomplete;
     if (s->saved.held) {
-        rfm_node_set_incomplete(&s->node, true);
+        rfm_node_set_incomplete(&s->node);
     }
     rfm5565_latch(s, (s->saved.held ? RFM_LISR_RX_FULL : 0) |
                      (s->saved.signal ? RFM_LISR_SYNC_LOSS : 0));

@@ -37,7 +37,7 @@ class Message:
 class Resync:
     """How a resync has ended."""
 
-    bytes: int          #: how many are right now
+    bytes: int          #: how many have been got
     donor: int          #: who gave them
 
 
@@ -163,6 +163,7 @@ class Remote:
     def resync(self, donor: int | None = None, timeout: float | None = None) -> Resync:
         """Get from a complete node, by default the nearest, what this memory lacks; rfm_resync(3).
 
+        With the own node as ``donor``: nothing, this memory is right as it is.
         Ctrl-C ends it, at the latest when it has taken twice as long.
         """
         result = ffi.new("struct rfm_resync_wait *")

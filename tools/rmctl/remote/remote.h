@@ -23,7 +23,7 @@ struct remote {
 	struct card card;
 	unsigned int width;
 	uint64_t count;
-	bool raw;
+	bool raw, as_is;
 	int timeout_ms;
 	const char *file, *command;
 	uint64_t node;

@@ -95,7 +95,7 @@ static int report(const struct command *cmd, const struct rfm_resync_wait *wait,
 		return out_json(cmd, json_pack("{s:s, s:I, s:I, s:b}", "device", cmd->card, "bytes",
 					       (json_int_t)wait->bytes, "donor",
 					       (json_int_t)wait->donor, "doubtful", doubtful));
-	if (!doubtful)
+	if (!doubtful && wait->bytes)
 		printf("%" PRIu64 " bytes are as at node %" PRIu32 "\n", (uint64_t)wait->bytes,
 		       wait->donor);
 	return out_flush(cmd);
@@ -113,6 +113,8 @@ int verb_resync(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	any = argc - optind == 1;
+	if (!any && remote.as_is)
+		return misused(cmd, "a node gives nothing to a memory that is right as it is");
 	if (!any)
 		status = remote_node(cmd, argv[optind + 1], &remote);
 	if (!status)
@@ -121,9 +123,13 @@ int verb_resync(struct command *cmd, int argc, char **argv)
 		return status;
 	if (!any && remote.node == remote.card.info.node)
 		return misused(cmd, "node %" PRIu64 " is this one", remote.node);
-	error = resync(cmd, &remote, any ? RFM_NODE_ALL : (uint32_t)remote.node, &wait);
+	if (remote.as_is)
+		remote.node = remote.card.info.node;
+	else if (any)
+		remote.node = RFM_NODE_ALL;
+	error = resync(cmd, &remote, (uint32_t)remote.node, &wait);
 	if (error == EHOSTUNREACH && any)
-		return failed(cmd, "no other node is complete");
+		return failed(cmd, "no other node is complete; if this memory is right as it is, say --as-is");
 	if (error == ETIMEDOUT)
 		return failed(cmd, "it has not ended in time: the memory is incomplete");
 	if (error == EINTR)
