@@ -25,9 +25,20 @@ static uint32_t total(const struct rfm_remote_request *request)
 	return is_atomic(request->op) ? request->width : request->length;
 }
 
+/* The next message to a port, at or behind @request; NULL: there is none. */
+static struct rfm_remote_request *to_port(struct rfm_remote_request *request, uint8_t node,
+					  uint32_t port)
+{
+	while (request && (request->op != RFM_REMOTE_SEND || request->node != node ||
+			   request->key != port))
+		request = request->next;
+	return request;
+}
+
+/* Messages to a port go one after the other, so that they come in their order. */
 static void unlink_request(struct rfm_remote *remote, struct rfm_remote_request *request)
 {
-	struct rfm_remote_request **at = &remote->first, *before = NULL;
+	struct rfm_remote_request **at = &remote->first, *before = NULL, *behind;
 
 	while (*at && *at != request) {
 		before = *at;
@@ -38,6 +49,11 @@ static void unlink_request(struct rfm_remote *remote, struct rfm_remote_request 
 	*at = request->next;
 	if (remote->last == request)
 		remote->last = before;
+	if (request->op != RFM_REMOTE_SEND || request->follows)
+		return;
+	behind = to_port(request->next, request->node, request->key);
+	if (behind)
+		behind->follows = false;
 }
 
 static void end_request(struct rfm_remote *remote, struct rfm_remote_request *request,
@@ -107,6 +123,8 @@ void rfm_remote_ask(struct rfm_remote *remote, struct rfm_remote_request *reques
 	request->own_incarnation = remote->node->config.incarnation;
 	request->old = 0;
 	request->message = ++remote->message;
+	request->follows = request->op == RFM_REMOTE_SEND &&
+			   to_port(remote->first, request->node, request->key);
 	remote->stats.asked++;
 	if (remote->last)
 		remote->last->next = request;
@@ -489,14 +507,25 @@ static bool may_go_on(const struct rfm_remote_part *part, uint64_t now)
 	return part->request && (part->taken || part->lost || !is_late(part->request, now));
 }
 
+/* Asked, or begun anew, since that one was: it is next time's, and does not keep others waiting. */
+static bool is_newer(const struct rfm_remote_request *request, uint32_t last)
+{
+	return (int32_t)(request->message - last) > 0;
+}
+
 static void run_deadlines(struct rfm_remote *remote, uint64_t now, uint64_t *next)
 {
 	struct rfm_remote_request *request = remote->first;
+	const uint32_t last = remote->message;
 
 	while (request) {
 		const struct rfm_source *source = &remote->node->sources[request->node];
 		bool here = request->node == remote->node->config.id;
 
+		if (is_newer(request, last)) {
+			request = request->next;
+			continue;
+		}
 		if (!here && atomic_load_explicit(&remote->node->insert.offline, memory_order_relaxed)) {
 			fail_request(remote, request, RFM_REMOTE_DARK);
 		} else if (!here && (!source->present || !source->current.incarnation)) {
@@ -533,27 +562,15 @@ static bool run_parts(struct rfm_remote *remote, uint64_t now, uint64_t *next)
 	return true;
 }
 
-/* Messages to a port go one after the other, so that they come in their order. */
-static bool has_to_follow(const struct rfm_remote *remote, const struct rfm_remote_request *request)
-{
-	const struct rfm_remote_request *before = remote->first;
-
-	if (request->op != RFM_REMOTE_SEND)
-		return false;
-	while (before != request && (before->op != RFM_REMOTE_SEND || before->node != request->node ||
-				     before->key != request->key))
-		before = before->next;
-	return before != request;
-}
-
 static bool run_requests(struct rfm_remote *remote, uint64_t now)
 {
 	struct rfm_remote_request *request = remote->first, *after;
+	const uint32_t last = remote->message;
 	struct rfm_remote_part *part;
 
 	for (; request; request = after) {
 		after = request->next;
-		if (has_to_follow(remote, request) || is_late(request, now))
+		if (request->follows || is_late(request, now) || is_newer(request, last))
 			continue;
 		if (!total(request) || total(request) > RFM_REMOTE_MAX) {
 			end_request(remote, request, RFM_REMOTE_RANGE);

@@ -552,6 +552,39 @@ static void cancelled(void **state)
  * A neighbour that says anything: nothing of it is done that may not be, and all of it is
  * counted.
  */
+static struct rfm_remote *asked_again;
+static int ends;
+
+static void ask_again(struct rfm_remote_request *request)
+{
+	if (++ends < 1000)
+		rfm_remote_ask(asked_again, request, asked_again->now);
+}
+
+/* Whoever asks again in done() does not keep the others waiting, nor the ring. */
+static void asked_again_at_once(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	uint64_t word;
+	struct rfm_remote_request requests[] = {
+		{ .op = RFM_REMOTE_ADD, .node = 1, .width = 8, .value = 1, .done = ask_again },
+		{ .op = RFM_REMOTE_READ, .node = 77, .length = 8, .data = &word, .done = ask_again },
+	};
+
+	rig_remote(rig);
+	asked_again = rig->peers[0].remote;
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		ends = 0;
+		rfm_remote_ask(asked_again, &requests[i], rig->now);
+		rig_run_remote(rig, 0);
+		assert_int_equal(ends, 1);
+		rig_settle(rig);
+		assert_int_equal(ends, 1000);
+	}
+	assert_true(get64(rig->peers[2].memory) == 1000);
+	rig_free(rig);
+}
+
 static void hostile_packets(void **state)
 {
 	struct rig *rig = rig_new(3, 1);
@@ -754,6 +787,7 @@ int main(void)
 		cmocka_unit_test(messages_that_do_not_arrive),
 		cmocka_unit_test(messages_in_their_order),
 		cmocka_unit_test(cancelled),
+		cmocka_unit_test(asked_again_at_once),
 		cmocka_unit_test(hostile_packets),
 		cmocka_unit_test(messages_that_lie),
 		cmocka_unit_test(who_takes_no_answers),
