@@ -10,6 +10,8 @@
 
 #include "ring/wire.h"
 
+#define MESSAGES_OF_ONE	(RFM_REMOTE_MESSAGES / 2)	/* others find a place */
+
 /* Which bytes of a message have come, a bit each: behind its data. */
 #define BITS(length)	(((length) + 7) / 8)
 
@@ -97,6 +99,7 @@ bool rfm_message_take(struct rfm_remote *remote, const struct rfm_packet *packet
 {
 	uint32_t number = get32(data + AT_MESSAGE), port = get32(data + AT_KEY);
 	struct rfm_remote_message *message = NULL;
+	unsigned int own = 0;
 	int left;
 
 	if (find_message(remote, packet, number))
@@ -105,10 +108,13 @@ bool rfm_message_take(struct rfm_remote *remote, const struct rfm_packet *packet
 	left = room_at(remote, port);
 	if (left <= 0)
 		return left;
-	for (unsigned int i = 0; i < RFM_REMOTE_MESSAGES && !message; i++)
+	for (unsigned int i = 0; i < RFM_REMOTE_MESSAGES; i++) {
 		if (!remote->messages[i].data)
 			message = &remote->messages[i];
-	if (!message)
+		else
+			own += remote->messages[i].from == packet->node;
+	}
+	if (!message || own >= MESSAGES_OF_ONE)
 		return false;
 	return begin_message(message, packet, data);
 }

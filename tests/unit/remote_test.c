@@ -657,21 +657,26 @@ static void ask_part(struct rig *rig, uint16_t part, enum rfm_remote_op op, uint
 	say(rig, RFM_PACKET_REQUEST, part, data, sizeof(data));
 }
 
-static void say_part(struct rig *rig, uint32_t ticket, uint32_t number, uint64_t at,
-		     uint32_t length,
-		     uint32_t total)
+static void say_part_to(struct rig *rig, uint16_t port, uint32_t ticket, uint32_t number,
+			uint64_t at, uint32_t length, uint32_t total)
 {
 	uint8_t data[40 + 64] = { RFM_REMOTE_SEND };
 
 	put32(data + 4, ticket);
 	put64(data + 8, rig->peers[1].node.config.incarnation);
 	put64(data + 16, at);
-	put32(data + 24, 7);
+	put32(data + 24, port);
 	put32(data + 28, length);
 	put32(data + 32, number);
 	put32(data + 36, total);
 	memset(data + 40, 0x5a, 64);
-	say(rig, RFM_PACKET_REQUEST, 0, data, 40 + length);
+	say(rig, RFM_PACKET_REQUEST, port % RFM_REMOTE_PARTS, data, 40 + length);
+}
+
+static void say_part(struct rig *rig, uint32_t ticket, uint32_t number, uint64_t at,
+		     uint32_t length, uint32_t total)
+{
+	say_part_to(rig, 7, ticket, number, at, length, total);
 }
 
 /*
@@ -706,6 +711,23 @@ static void messages_that_lie(void **state)
 	say_part(rig, ++ticket, 100, 32, 32, 64);
 	assert_int_equal(rig->peers[1].message_count, 1);
 	assert_int_equal(rig->peers[1].messages[0].length, 64);
+	rig_free(rig);
+}
+
+/* Whoever begins messages and ends none has not all places for messages. */
+static void messages_without_end(void **state)
+{
+	struct rfm_remote_request message = {
+		.op = RFM_REMOTE_SEND, .node = 2, .key = 7, .length = 4, .data = "hear",
+	};
+	struct rig *rig = rig_new(3, 1);
+
+	rig_remote(rig);
+	rig->peers[1].port_room = 8;
+	for (uint32_t i = 1; i <= RFM_REMOTE_MESSAGES; i++)
+		say_part_to(rig, 100 + i, i, i, 0, 32, 64);
+	assert_int_equal(ask(rig, 2, &message), RFM_REMOTE_OK);
+	assert_int_equal(rig->peers[1].message_count, 1);
 	rig_free(rig);
 }
 
@@ -790,6 +812,7 @@ int main(void)
 		cmocka_unit_test(asked_again_at_once),
 		cmocka_unit_test(hostile_packets),
 		cmocka_unit_test(messages_that_lie),
+		cmocka_unit_test(messages_without_end),
 		cmocka_unit_test(who_takes_no_answers),
 		cmocka_unit_test(answers_that_lie),
 	};

@@ -236,7 +236,7 @@ static int remote_port_room(void *opaque, uint32_t port)
 {
 	const struct rig_peer *peer = opaque;
 
-	return port == 7 ? peer->port_room : -1;
+	return port == 7 || port >= 100 ? peer->port_room : -1;
 }
 
 static enum rfm_remote_result remote_message(void *opaque, uint32_t port, uint8_t from, void *data,

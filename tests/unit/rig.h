@@ -74,7 +74,7 @@ struct rig_peer {
 	struct rfm_remote *remote;	/* packets are its, if there is one */
 	bool remote_awake;
 	uint64_t remote_next;
-	int port_room;		/* messages that port 7 takes still; no other port is open */
+	int port_room;		/* messages that port 7 takes still; those from 100 on are open as well */
 	struct {
 		uint8_t from;
 		uint32_t length;
