@@ -206,6 +206,7 @@ SUITES = [
     long("big:members", 20, "256 members without machines share 2 MiB for a minute", "members"),
     long("big:saturation", 20, "16 nodes store as fast as they can for a minute", "saturation"),
     long("remote:sums", 120, "sixteen nodes add a hundred thousand times each to one word on a bad ring", "sums"),
+    long("remote:resyncs", 10, "a hundred times a node comes late and gets 64 MiB while three others store", "resyncs"),
     long("inprocess:rfm2g", 10,
          "a hundred thousand rounds of a sender and a receiver for the vendor's API"),
     long("hublab:pair", 20,

@@ -4,6 +4,7 @@
 
 import json
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -20,6 +21,8 @@ from suite import PATIENCE_S, expect, figure, plan, run, several_attempts, wait_
 
 ADDERS = 16
 ADDED = 100000 if "--long" in sys.argv else 2000      # by each
+RESYNCS = 100
+SEED = 17
 
 
 def rmnode(node, *words, text=None):
@@ -298,9 +301,7 @@ def late_joiner():
         expect(state(again)["incomplete"], "it has nothing of what was stored, and does not know it")
         wait_for("the others know it", lambda: [m["id"] for m in one.members() if m["incomplete"]] == [2])
         refused(one, "that node is incomplete itself", "resync", 2)
-        storing = [subprocess.Popen([RMNODE, "-S", node.path, "load", "--count", "100000000", "--rate", "20000",
-                                     "--size", "8", "--own", "4", "--random"], stdout=subprocess.DEVNULL)
-                   for node in (one, again, three)]
+        storing = [store_at_random(node) for node in (one, again, three)]
         wait_for("they store", lambda: all(stats(node)["stores"] > 21000 or node is again and stats(node)["stores"] > 1000
                                            for node in (one, again, three)))
         said = told(again, "resync")
@@ -314,6 +315,42 @@ def late_joiner():
         sums = {node.node: node.call("checksum")["crc32c"] for node in (one, again, three)}
         expect(len(set(sums.values())) == 1, f"{sums}")
         wait_for("the others know it", lambda: not any(m["incomplete"] for m in one.members()))
+
+
+def store_at_random(node):
+    """Stores of its own eighth without end; returns the program."""
+    return subprocess.Popen([RMNODE, "-S", node.path, "load", "--count", "1000000000", "--rate", "20000", "--size", "8",
+                             "--own", "8", "--random"], stdout=subprocess.DEVNULL)
+
+
+def resyncs():
+    """Again and again a node at a random place dies, comes back, and gets 64 MiB while three others store"""
+    dice = random.Random(SEED)
+    with Place("remote-resyncs") as place:
+        hub = Hub(place, 5)
+        nodes = [node_on(place, hub, port, None, "--memory", "64M") for port in range(4)]
+        know_each_other(nodes)
+        told(nodes[0], "load", "--count", 1 << 20, "--size", 64)
+        took = []
+        for round_ in range(RESYNCS):
+            port = dice.randrange(4)
+            nodes[port].end()
+            nodes[port] = late = node_on(place, hub, port, None, "--memory", "64M")
+            know_each_other(nodes)
+            storing = [store_at_random(node) for node in nodes if node is not late]
+            begun = time.monotonic()
+            said = told(late, "resync")
+            took.append(time.monotonic() - begun)
+            expect(said.startswith(f"{64 << 20} bytes are as at node "), said)
+            for program in storing:
+                expect(program.poll() is None, "somebody did not store all the time")
+                program.terminate()
+                program.wait(PATIENCE_S)
+            for node in nodes:
+                told(node, "fence")
+            sums = {node.node: node.call("checksum")["crc32c"] for node in nodes}
+            expect(len(set(sums.values())) == 1, f"round {round_}, node {late.node} has come late: {sums}")
+        figure(f"{RESYNCS} times: {min(took):.2f} to {max(took):.2f} s, {sorted(took)[len(took) // 2]:.2f} s (median)")
 
 
 def by_itself():
@@ -392,8 +429,9 @@ def messages():
 
 TESTS = [there_and_back, messages, late_joiner, by_itself, as_it_is, sentences, who_does_not_answer, stopped_killed_absent,
          a_full_port, no_answer_slots, sums]
+LONG = [resyncs]
 
 if __name__ == "__main__":
-    chosen = [test for test in TESTS if test.__name__ in sys.argv[1:]] or TESTS
+    chosen = [test for test in TESTS + LONG if test.__name__ in sys.argv[1:]] or TESTS
     plan(chosen)
     sys.exit(bool(run(chosen)))
