@@ -78,13 +78,15 @@ static int rfm_take_settings(const struct genl_info *info,
 /* --- changes of base masks ------------------------------------------------ */
 
 static const u32 rfm_base_planes = RFM_PLANES_RX | RFM_PLANES_TX |
-				   RFM_PLANES_OWNED;
+				   RFM_PLANES_OWNED | RFM_PLANES_READ |
+				   RFM_PLANES_WRITE | RFM_PLANES_HOME;
 
 /* @attrs: all four that a change has. */
 static int rfm_step_fill(struct rfm_card *card, struct netlink_ext_ack *extack,
 			 struct nlattr **attrs, struct rfm_base_step *step)
 {
 	unsigned int plane;
+	u32 missing = 0;
 
 	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
 	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);
@@ -97,14 +99,17 @@ static int rfm_step_fill(struct rfm_card *card, struct netlink_ext_ack *extack,
 		return rfm_refuse(extack, attrs[RFM_A_RANGE_OFFSET], -EINVAL,
 				  "the range reaches past the end of the memory");
 	for (plane = 0; plane < RFM_PLANES; plane++)
-		if (step->planes & rfm_base_planes & RFM_HOLD(plane) &&
-		    !rfm_plane_exists(card, plane))
-			return rfm_refuse(extack, attrs[RFM_A_RANGE_PLANES],
-					  -EOPNOTSUPP,
-					  "the card has no extension block, it receives and sends everything");
+		if (!rfm_plane_exists(card, plane))
+			missing |= step->planes & rfm_base_planes & RFM_HOLD(plane);
+	if (missing & (RFM_PLANES_RX | RFM_PLANES_TX | RFM_PLANES_OWNED))
+		return rfm_refuse(extack, attrs[RFM_A_RANGE_PLANES], -EOPNOTSUPP,
+				  "the card has no extension block, it receives and sends everything");
+	if (missing)
+		return rfm_refuse(extack, attrs[RFM_A_RANGE_PLANES], -EOPNOTSUPP,
+				  "the card has no operations at other nodes");
 	if (step->planes & ~rfm_base_planes || !step->planes)
 		return rfm_refuse(extack, attrs[RFM_A_RANGE_PLANES], -EINVAL,
-				  "the base has masks for rx, tx and owned only");
+				  "the base has masks for rx, tx, owned, read, write and home only");
 	return 0;
 }
 

@@ -327,9 +327,10 @@ static void bad_steps_are_refused(void)
 		  "the range reaches past the end of the memory", RFM_A_RANGE_OFFSET },
 		{ 64, size, RFM_PLANES_TX, EINVAL, "the range reaches past the end of the memory",
 		  RFM_A_RANGE_OFFSET },
-		{ 0, 64, 0, EINVAL, "the base has masks for rx, tx and owned only",
+		{ 0, 64, 0, EINVAL, "the base has masks for rx, tx, owned, read, write and home only",
 		  RFM_A_RANGE_PLANES },
-		{ 0, 64, RFM_PLANES_WATCH, EINVAL, "the base has masks for rx, tx and owned only",
+		{ 0, 64, RFM_PLANES_WATCH, EINVAL,
+		  "the base has masks for rx, tx, owned, read, write and home only",
 		  RFM_A_RANGE_PLANES },
 	};
 	unsigned int i;

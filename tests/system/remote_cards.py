@@ -112,6 +112,28 @@ def exports(lab, _):
          "(see 'rmctl export --help')", "export", "rfm0", "0x1000+64", "read", "-j", "--while", "true")
 
 
+def exports_for_good(lab, _):
+    """export --base outlives its command, is a setting that is saved and applied, and none ends it"""
+    denied = "the node does not allow it there"
+    lab.run(2, "rmctl", "export", "rfm0", "0x1000+64", "read,home", "--base")
+    lab.run(1, "rmctl", "get", "rfm0", "2", "0x1000")
+    ends(lab, 1, 3, denied, "put", "rfm0", "2", "0x1000", "1")
+    lab.run(2, "sh", "-c", "rmctl save-config rfm0 >/tmp/saved")
+    saved = lab.rmctl_json(2, "save-config", "rfm0")["config"]
+    expect((saved["read"], saved["write"], saved["home"]) == ("0x00001000-0x0000103f", "none", "0x00001000-0x0000103f"),
+           f"{saved}")
+    lab.run(2, "rmctl", "export", "rfm0", "0x1000+64", "write", "--base")       # in place of what was there
+    ends(lab, 1, 3, denied, "get", "rfm0", "2", "0x1000")
+    lab.run(1, "rmctl", "put", "rfm0", "2", "0x1000", "1")
+    lab.run(2, "rmctl", "apply", "/tmp/saved")
+    lab.run(1, "rmctl", "get", "rfm0", "2", "0x1000")
+    told = schemas.fitting("export", lab.out(2, "rmctl", "-j", "export", "rfm0", "0x1000+64", "none", "--base"))
+    expect(told == {"device": "rfm0", "offset": 0x1000, "length": 64, "rights": []}, f"{told}")
+    ends(lab, 1, 3, denied, "get", "rfm0", "2", "0x1000")
+    ends(lab, 2, 2, "--while and --base exclude each other (see 'rmctl export --help')",
+         "export", "rfm0", "0x1000+64", "read", "--base", "--while", "true")
+
+
 def sentences(lab, _):
     """What cannot be is said in one sentence, with the status that rmctl(1) has for it"""
     denied = "the node does not allow it there"
@@ -263,7 +285,7 @@ def a_machine_dies(lab, host):
     lab.run(2, "rmctl", "verify", "rfm0", "-t", "60", timeout=300)
 
 
-TESTS = [there_and_back, names, exports, sentences, messages, a_lock, a_region, a_machine_dies, clean_kernels]
+TESTS = [there_and_back, names, exports, exports_for_good, sentences, messages, a_lock, a_region, a_machine_dies, clean_kernels]
 LONG = [a_lock, a_machine_dies]
 
 

@@ -40,6 +40,7 @@ static const struct option verb_options[] = {
 	{ "own", no_argument, NULL, OPTION_OWN },
 	{ "prefix", required_argument, NULL, OPTION_PREFIX },
 	{ "raw", no_argument, NULL, OPTION_RAW },
+	{ "base", no_argument, NULL, OPTION_BASE },
 	{ "as-is", no_argument, NULL, OPTION_AS_IS },
 	{ "reset", no_argument, NULL, OPTION_RESET },
 	{ "rx", no_argument, NULL, OPTION_RX },

@@ -31,6 +31,7 @@ const struct verb verbs[] = {
 	  "  offset            added to the address of own updates: 0, 64M, 128M or 192M\n"
 	  "  policy            what is received and sent unsubscribed: all or none\n"
 	  "  rx tx own         what is received, sent, owned besides: all, none, RANGE,...\n"
+	  "  read write home   what other nodes may read, write, change words of; likewise\n"
 	  "  dma-read-threshold dma-write-threshold   DMA from so many bytes on; 0: never\n"
 	  "  moderation-count  events that wait together for one interrupt\n"
 	  "  moderation-time   least time between two interrupts of events: 50us, 0\n"
@@ -275,14 +276,15 @@ const struct verb verbs[] = {
 	  "      --as-is        get nothing: this memory is right as it is, and others may get\n"
 	  "                     theirs from it; for a ring without a complete node\n",
 	  "as-is timeout", verb_resync },
-	{ "export", "DEV RANGE|NAME RIGHTS [--while CMD]",
+	{ "export", "DEV RANGE|NAME RIGHTS [--while CMD | --base]",
 	  "Allows other nodes to read or write RANGE, or makes this node the home of its\n"
 	  "words, for cas and add; RIGHTS is read, write, home, or several: read,home. For\n"
 	  "as long as it runs, which it says on standard error: 'exporting from DEV ...'.\n"
 	  "\n"
 	  "      --while=CMD    only as long as this command runs; its exit status is that\n"
-	  "                     of CMD\n",
-	  "while", verb_export },
+	  "                     of CMD\n"
+	  "      --base         for good, and at once: these rights and no others; none ends it\n",
+	  "while base", verb_export },
 	{ "regions", "check|export|import [FILE] [--to|--from FORMAT]",
 	  "  check [FILE] [--memory SIZE]       all that is wrong with it; then status 1\n"
 	  "  export [FILE] --to csv|json|header to standard output\n"

@@ -155,6 +155,8 @@ static bool is_saved(const struct state *state, enum setting_id id)
 
 static bool plane_is_saved(const struct state *state, enum plane plane)
 {
+	if (plane >= PLANE_READ)
+		return state->features & RFM_EXT_FEATURE_REMOTE;
 	return setting_known(&state->settings, SETTING_POLICY) && state->features &&
 	       (plane == PLANE_OWN || !is_saved(state, SETTING_POLICY));
 }
@@ -358,7 +360,7 @@ static void compare_masks(struct command *cmd, const struct state *state, const 
 
 		/* A policy is what is on in the planes that are not given besides. */
 		if (!(change->planes.given & 1u << plane)) {
-			if (plane == PLANE_OWN || !policy)
+			if (plane >= PLANE_OWN || !policy)
 				continue;
 			wanted.list = &whole;
 			wanted.count = change->settings.value[SETTING_POLICY] == RFM_POLICY_ALL;

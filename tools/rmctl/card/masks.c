@@ -16,7 +16,7 @@
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/regions/regions.h"
 
-const char *const plane_names[PLANES] = { "rx", "tx", "own" };
+const char *const plane_names[PLANES] = { "rx", "tx", "own", "read", "write", "home" };
 
 /* --- ranges ---------------------------------------------------------------------------- */
 
@@ -92,7 +92,10 @@ int plane_find(const char *name, size_t length)
 
 uint32_t plane_bit(enum plane plane)
 {
-	static const uint32_t bits[PLANES] = { RFM_PLANES_RX, RFM_PLANES_TX, RFM_PLANES_OWNED };
+	static const uint32_t bits[PLANES] = {
+		RFM_PLANES_RX, RFM_PLANES_TX, RFM_PLANES_OWNED, RFM_PLANES_READ, RFM_PLANES_WRITE,
+		RFM_PLANES_HOME,
+	};
 
 	return bits[plane];
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges of the memory that are on in the card's base masks: received, sent, owned. */
+/*
+ * Ranges of the memory that are on in the card's base masks: received, sent, owned; what other nodes
+ * may read and write, and what this node is home of.
+ */
 #ifndef RMCTL_MASKS_H
 #define RMCTL_MASKS_H
 
@@ -11,7 +14,7 @@
 
 struct nl_msg;
 
-enum plane { PLANE_RX, PLANE_TX, PLANE_OWN, PLANES };
+enum plane { PLANE_RX, PLANE_TX, PLANE_OWN, PLANE_READ, PLANE_WRITE, PLANE_HOME, PLANES };
 
 extern const char *const plane_names[PLANES];
 

@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <netlink/msg.h>
+
 #include "tools/common/rights.h"
+#include "tools/rmctl/card/masks.h"
+#include "tools/rmctl/card/state.h"
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
@@ -36,6 +40,38 @@ static int report(const struct command *cmd, const struct target *target, uint32
 				       "rights", bits_json(rights, right_names, RIGHTS)));
 }
 
+_Static_assert(RFM_PLANES_READ == RIGHT_READ * RFM_PLANES_READ &&
+	       RFM_PLANES_WRITE == RIGHT_WRITE * RFM_PLANES_READ &&
+	       RFM_PLANES_HOME == RIGHT_HOME * RFM_PLANES_READ, "the base masks, in the order of rights");
+
+/* In the base masks: these rights, and no others. */
+static int export_for_good(struct command *cmd, const char *which, const struct target *target,
+			   uint32_t rights)
+{
+	const struct range range = { .offset = target->offset, .length = target->length };
+	const uint32_t not = ~rights & (RIGHT_READ | RIGHT_WRITE | RIGHT_HOME);
+	struct nl_msg *request;
+	struct state state;
+	int status = state_find(cmd, which, &state);
+
+	if (!status)
+		status = card_check_memory(cmd, state.memory_size, target->offset, target->length);
+	if (status)
+		return status;
+	request = card_request(RFM_CMD_CARD_SET, 0, state.name);
+	if (request &&
+	    ((not && planes_put_change(request, &range, not * RFM_PLANES_READ,
+				       RFM_ACTION_REMOVE) < 0) ||
+	     (rights && planes_put_change(request, &range, rights * RFM_PLANES_READ,
+					  RFM_ACTION_ADD) < 0))) {
+		nlmsg_free(request);
+		request = NULL;
+	}
+	if (card_talk(state.name, true, request, NULL, NULL))
+		return card_refused(cmd);
+	return cmd->json ? report(cmd, target, rights) : STATUS_OK;
+}
+
 int verb_export(struct command *cmd, int argc, char **argv)
 {
 	struct remote remote;
@@ -47,6 +83,8 @@ int verb_export(struct command *cmd, int argc, char **argv)
 		status = check_operands(cmd, argc, argv, 3, 3);
 	if (!status && remote.command)
 		status = child_check(cmd, "--while", remote.command);
+	if (!status && remote.command && remote.base)
+		status = misused(cmd, "--while and --base exclude each other");
 	if (!status && remote.command && cmd->json)
 		status = misused(cmd, "--while and --json exclude each other: the output is that of "
 				 "the command");
@@ -54,6 +92,8 @@ int verb_export(struct command *cmd, int argc, char **argv)
 		status = get_target(cmd, argv[optind + 1], &target);
 	if (!status)
 		status = get_rights(cmd, argv[optind + 2], &rights);
+	if (!status && remote.base)
+		return export_for_good(cmd, argv[optind], &target, rights);
 	if (!status)
 		status = remote_open(cmd, argv[optind], true, &remote.card);
 	if (!status)

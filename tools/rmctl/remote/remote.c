@@ -42,6 +42,9 @@ static int take_option(struct command *cmd, int option, struct remote *remote)
 	case OPTION_RAW:
 		remote->raw = true;
 		return STATUS_OK;
+	case OPTION_BASE:
+		remote->base = true;
+		return STATUS_OK;
 	case OPTION_AS_IS:
 		remote->as_is = true;
 		return STATUS_OK;

@@ -23,7 +23,7 @@ struct remote {
 	struct card card;
 	unsigned int width;
 	uint64_t count;
-	bool raw, as_is;
+	bool raw, as_is, base;
 	int timeout_ms;
 	const char *file, *command;
 	uint64_t node;
