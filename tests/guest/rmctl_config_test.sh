@@ -813,7 +813,7 @@ check "so does apply" complains 3 "$dev: apply: others change it all the time; n
 run save-config "$dev"
 check "and that is so" is_file plain
 run save-config "$base"
-check "a base card has no masks" [ "$status" -eq 0 -a "$(grep -cE '^(rx|tx|own) ' "$out")" -eq 0 ]
+check "a base card has no masks" [ "$status" -eq 0 -a "$(grep -cE '^(rx|tx|own|read|write|home) ' "$out")" -eq 0 ]
 cp "$out" "$dir/base"
 good "$base: nothing to change" apply "$dir/base"
 # Every setting in another state, there and back; on a card that has all of them, and no neighbours.
@@ -824,16 +824,18 @@ sed 's/^led = off/led = on/; s/^transmit = on/transmit = off/; s/^loopback = off
 	s/^byte-swap = off/byte-swap = on/; s/^dma-byte-swap = off/dma-byte-swap = on/; s/^window = 0/window = 16M/; s/^offset = 0/offset = 64M/
 	s/^policy = all/policy = none/; s/^dma-read-threshold = .*/dma-read-threshold = 4097/
 	s/^dma-write-threshold = .*/dma-write-threshold = 0/; s/^moderation-count = .*/moderation-count = 7/
-	s/^moderation-time = .*/moderation-time = 1500ns/; s/^own = none/own = all/' \
+	s/^moderation-time = .*/moderation-time = 1500ns/; s/^own = none/own = all/
+	s/^read = none/read = all/; s/^write = none/write = 0x00001000-0x00001fff/
+	s/^home = none/home = 0x00000000-0x0000003f/' \
 	"$dir/before" >"$dir/other"
 check "every setting of a file can be another" \
 	[ "$(grep -cFxvf "$dir/before" "$dir/other")" -eq "$(grep -c '^[^#c]' "$dir/before")" ]
 run apply "$dir/other"
-check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 16 ]
+check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 19 ]
 run save-config "$alone"
 check "and they are saved" is_file other
 run apply "$dir/before"
-check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 16 ]
+check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 19 ]
 run save-config "$alone"
 check "as they were" is_file before
 for setting in led=on transmit=off loopback=on dark-on-dark=on parity=on dma-byte-swap=on; do

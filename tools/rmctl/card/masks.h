@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges of the memory that are on in the card's base masks: received, sent, owned; what other nodes
- * may read and write, and what this node is home of.
+ * Ranges of the memory that are on in the card's base masks: received, sent, owned; what other
+ * nodes may read and write, and what this node is home of.
  */
 #ifndef RMCTL_MASKS_H
 #define RMCTL_MASKS_H
