@@ -306,6 +306,7 @@ static void test_resync(void)
     });
     Card *a = &lab->card[0], *b = &lab->card[1];
     Request resync = { .op = O_RESYNC, .flags = 1 };
+    Request as_it_is = { .op = O_RESYNC, .node = B };
     Request merge = { .op = O_MERGE, .node = B, .length = 64 };
     Events events;
 
@@ -338,6 +339,19 @@ static void test_resync(void)
     g_assert_cmpuint(events_next(&events, R_INCOMPLETE).value, ==, 0);
     g_assert_cmphex(node_state(b, B) & NODE_INCOMPLETE, ==, 0);
     g_assert_cmpuint(counter(b, "resync-bytes"), ==, 64 * MIB);
+
+    /* What a node says of its own memory is believed. */
+    fibre_aim(box, FIBRE_FLIP, ~marker);
+    mem_write(a, AT, &(uint64_t){ ~marker }, sizeof(marker));
+    fibre_wait_hit(box);
+    mem_writel(a, AT + 64, 2);
+    g_assert_cmpuint(events_next(&events, R_INCOMPLETE).value, ==, 1);
+    g_assert_cmpuint(request_run(b, &as_it_is), ==, E_OK);
+    g_assert_cmpuint(request_old(b, 0), ==, 0);
+    g_assert_cmpuint(request_node(b, 0), ==, B);
+    g_assert_cmpuint(events_next(&events, R_INCOMPLETE).value, ==, 0);
+    g_assert_cmphex(mem_readq(b, AT), ==, marker);
+    wait_until(!(node_state(a, B) & NODE_INCOMPLETE));
     lab_stop(lab);
     fibre_free(box);
 }

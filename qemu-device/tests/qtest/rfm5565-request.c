@@ -76,7 +76,6 @@ static const Request bad_requests[] = {
     { .op = O_MERGE, .node = B, .length = 64, .key = 1 },
     { .op = O_SEND, .node = B, .key = 65536, .data = DATA_AT, .length = 5 },
     { .op = O_RESYNC, .flags = 2 },
-    { .op = O_RESYNC, .node = A },
     { .op = O_RECEIVE, .key = PORT, .data = DATA_AT },
     { .op = O_REGION, .data = DATA_AT, .length = 8 },
     { .op = O_REGION, .key = 1, .data = DATA_AT },
