@@ -2,22 +2,24 @@
 # SPDX-License-Identifier: MIT
 """Ethernet on the ring: a stock network card of each machine, and what runs on it unmodified.
 
-Without an argument TCP/IP on three machines of the usual guest; with `rdma` verbs programs and NVMe
-over fabrics on two of the guest that has them, the commands of docs/rdma.md.
+Without an argument TCP/IP on three machines of the usual guest; with `rdma` verbs programs, NVMe over
+fabrics, NFS and iSER on two of the guest that has them, the commands of docs/rdma.md.
 """
 
 import re
+import statistics
 import sys
 import tempfile
 import time
 
-from suite import Lab, clean_kernels, expect, figure, plan, run, wait_for
+from suite import Lab, Skipped, clean_kernels, expect, figure, plan, run, wait_for
 
 CARD = "/machine/peripheral/rfm0"
 LOST = ("lost", "dark", "refused", "broken", "unfit")
 MIB = 1 << 20
 CUT_S = 1
 LAST = 16 * MIB         # what stores of these tests reach
+RUNS = 5                # of each program that is timed
 
 
 def address(node):
@@ -69,7 +71,7 @@ class Stores:
 def all_equal(lab):
     for node in lab.nodes:
         lab.run(node, "rmctl", "fence", "rfm0", "-t", "60")
-    lab.run(1, "rmctl", "verify", "rfm0", f"0+{LAST}", "-t", "120", timeout=600)
+    lab.run(1, "rmctl", "verify", "rfm0", f"0+{LAST}", "-t", "60", timeout=600)
 
 
 # --- TCP/IP ---
@@ -166,6 +168,9 @@ def both(lab, port, server, client, timeout=300):
     """A server on machine 1, a client on machine 2; returns what the client says."""
     serves = lab.start(1, "sh", "-c", server)
     wait_listening(lab, 1, port)
+    if " -R " in server:        # it listens before it is ready
+        wait_for("it waits for a connection", lambda: not lab.run(
+            1, "sh", "-c", f"grep -q ucma_get_event /proc/$(pidof {server.split()[0]})/wchan", check=False).returncode)
     said = shell(lab, 2, client, timeout=timeout)
     serves.finish(timeout=timeout)
     return said
@@ -190,9 +195,27 @@ def pingpongs(lab):
 def perftest(lab):
     """ib_write_lat, ib_send_lat and ib_read_bw"""
     for command in ("ib_write_lat -n 500", "ib_send_lat -n 500", "ib_read_bw -n 200 -s 65536"):
-        program = f"{command} -d rxe0 -x 1 -F"
-        said = both(lab, 18515, program, f"{program} {address(1)}")
-        expect(re.search(r"^ *\d+ +\d+ +[\d.]+", said, re.MULTILINE), said)
+        run_perftest(lab, f"{command} -d rxe0 -x 1 -F")
+
+
+def run_perftest(lab, command):
+    said = both(lab, 18515, command, f"{command} {address(1)}")
+    expect(re.search(r"^ *\d+ +\d+ +[\d.]+", said, re.MULTILINE), said)
+
+
+def iwarp(lab):
+    """iWARP by siw: ib_write_lat, ib_send_lat, ib_read_bw and rping, by RDMA CM"""
+    if shell(lab, 1, "modinfo siw >/dev/null 2>&1 || echo none"):
+        raise Skipped("this image has no siw")
+    for node in lab.nodes:
+        shell(lab, node, "modprobe siw; rdma link delete rxe0; rdma link add siw0 type siw netdev eth1")
+    try:
+        for command in ("ib_write_lat -n 500 -I 0", "ib_send_lat -n 500 -I 0", "ib_read_bw -n 200 -s 65536"):
+            run_perftest(lab, f"{command} -d siw0 -R -F")
+        both(lab, 7174, f"rping -s -a {address(1)} -C 20 -V", f"rping -c -a {address(1)} -C 20 -V")
+    finally:
+        for node in lab.nodes:
+            shell(lab, node, "rdma link delete siw0; rdma link add rxe0 type rxe netdev eth1")
 
 
 def rpings(lab):
@@ -208,7 +231,6 @@ PORT = "/sys/kernel/config/nvmet/ports/1"
 TARGET = f"""set -e
 modprobe -a nvmet-rdma
 modprobe null_blk nr_devices=1 memory_backed=1 gb=1
-mount -t configfs none /sys/kernel/config
 mkdir {SUBSYSTEM} {SUBSYSTEM}/namespaces/1 {PORT}
 echo 1 >{SUBSYSTEM}/attr_allow_any_host
 echo /dev/nullb0 >{SUBSYSTEM}/namespaces/1/device_path
@@ -229,10 +251,13 @@ def nvme(lab):
     expect("subnqn:  ring" in said, said)
     with Stores(lab):
         connect(lab)
-        shell(lab, 2, "mke2fs -q -t ext4 -b 4096 /dev/nvme0n1 40960; mount -t ext4 /dev/nvme0n1 /mnt", timeout=300)
-        copy_and_compare(lab, "file")
-        shell(lab, 2, "umount /mnt; nvme disconnect -n ring")
+        shell(lab, 2, "mkfs.ext4 -q -b 4096 /dev/nvme0n1 40960", timeout=300)
+        copy_and_compare(lab, MOUNT_NVME, "file")
+        shell(lab, 2, "nvme disconnect -n ring")
     all_equal(lab)
+
+
+MOUNT_NVME = "mount -t ext4 /dev/nvme0n1 /mnt"
 
 
 def connect(lab):
@@ -240,14 +265,81 @@ def connect(lab):
     wait_for("the disk", lambda: not lab.run(2, "test", "-b", "/dev/nvme0n1", check=False).returncode)
 
 
-def copy_and_compare(lab, name, meanwhile=lambda: None):
+def copy_and_compare(lab, mount, name, meanwhile=lambda: None):
+    """64 MiB to a file of machine 1, which machine 2 mounts."""
     shell(lab, 2, "[ -e /tmp/file ] || dd if=/dev/urandom of=/tmp/file bs=1M count=64 2>/dev/null", timeout=300)
+    shell(lab, 2, mount)
     copies = lab.start(2, "sh", "-c", f"dd if=/tmp/file of=/mnt/{name} bs=1M conv=fsync 2>/dev/null")
     meanwhile()
     copies.finish(timeout=600)
     # What the machine remembers of it does not count.
-    shell(lab, 2, "sync; umount /mnt; echo 3 >/proc/sys/vm/drop_caches; mount -t ext4 /dev/nvme0n1 /mnt", timeout=300)
+    shell(lab, 2, f"umount /mnt; echo 3 >/proc/sys/vm/drop_caches; {mount}", timeout=300)
     expect(shell(lab, 2, f"cmp /tmp/file /mnt/{name} && echo same", timeout=600) == "same", "the file is another one")
+    shell(lab, 2, f"rm /mnt/{name}; umount /mnt", timeout=300)
+
+
+NFS_SERVER = f"""set -e
+modprobe -a nfsd rpcrdma
+mkdir -p /srv /var/lib/nfs/v4recovery
+mount -t tmpfs tmpfs /srv
+mount -t nfsd nfsd /proc/fs/nfsd
+echo 'nfsd {address(2)} 2147483647 ring' >/proc/net/rpc/auth.unix.ip/channel
+echo 'ring /srv 2147483647 9218 65534 65534 0' >/proc/net/rpc/nfsd.export/channel
+echo 'ring 1 \\x00000000 2147483647 /srv' >/proc/net/rpc/nfsd.fh/channel
+echo -3 >/proc/fs/nfsd/versions
+echo 'rdma 20049' >/proc/fs/nfsd/portlist
+echo 4 >/proc/fs/nfsd/threads
+echo Y >/proc/fs/nfsd/v4_end_grace
+"""
+
+
+def nfs(lab):
+    """NFS over RDMA: 64 MiB to a folder of machine 1 are the same afterwards"""
+    shell(lab, 1, NFS_SERVER)
+    lab.run(2, "modprobe", "-a", "nfsv4", "rpcrdma")
+    copy_and_compare(lab, f"mount -t nfs4 -o vers=4.2,rdma,port=20049,addr={address(1)},clientaddr={address(2)} "
+                          f"{address(1)}:/ /mnt", "file")
+    shell(lab, 1, "echo 0 >/proc/fs/nfsd/threads; umount /srv")
+
+
+CORE = "/sys/kernel/config/target/core/rd_mcp_0/ring"
+NAME = "iqn.2026-01.lab:ring"
+GROUP = f"/sys/kernel/config/target/iscsi/{NAME}/tpgt_1"
+ISER_TARGET = f"""set -e
+modprobe -a iscsi_target_mod ib_isert
+mkdir -p {CORE}
+echo rd_pages=24576 >{CORE}/control
+echo 1 >{CORE}/enable
+mkdir -p {GROUP}/lun/lun_0 {GROUP}/np/{address(1)}:3260
+ln -s {CORE} {GROUP}/lun/lun_0/ring
+echo 1 >{GROUP}/np/{address(1)}:3260/iser
+echo 0 >{GROUP}/attrib/authentication
+echo 1 >{GROUP}/attrib/generate_node_acls
+echo 0 >{GROUP}/attrib/demo_mode_write_protect
+echo 1 >{GROUP}/enable
+"""
+ISER_INITIATOR = f"""set -e
+modprobe -a ib_iser sd_mod ext4
+mkdir -p /etc/iscsi /run/lock/iscsi
+echo InitiatorName=iqn.2026-01.lab:host >/etc/iscsi/initiatorname.iscsi
+iscsid
+iscsiadm -m node -o new -T {NAME} -p {address(1)} -I iser
+iscsiadm -m node -T {NAME} --login
+"""
+
+
+def iser(lab):
+    """iSER: a file system on another disk of machine 1, 64 MiB that are the same afterwards"""
+    shell(lab, 1, ISER_TARGET)
+    said = shell(lab, 2, ISER_INITIATOR)
+    expect("successful" in said, said)
+    expect(shell(lab, 2, "cat /sys/class/iscsi_transport/iser/handle") and
+           shell(lab, 2, "iscsiadm -m session").startswith("iser:"), "another transport")
+    wait_for("the disk", lambda: not lab.run(2, "test", "-b", "/dev/sda", check=False).returncode)
+    shell(lab, 2, "mkfs.ext4 -q /dev/sda", timeout=300)
+    copy_and_compare(lab, "mount -t ext4 /dev/sda /mnt", "file")
+    said = shell(lab, 2, "iscsiadm -m node --logout")
+    expect("successful" in said, said)
 
 
 def cut_under_verbs(lab):
@@ -268,30 +360,38 @@ def cut_under_verbs(lab):
 def cut_under_nvme(lab):
     """A second without a fibre under a copy to the disk of machine 1: the file is whole"""
     connect(lab)
-    shell(lab, 2, "mount -t ext4 /dev/nvme0n1 /mnt")
 
     def cuts():
         begun = counter(lab, 2, "sent")
         wait_for("it copies", lambda: counter(lab, 2, "sent") > begun + 100)
         cut(lab)
 
-    copy_and_compare(lab, "another", cuts)
-    shell(lab, 2, "umount /mnt; nvme disconnect -n ring")
+    copy_and_compare(lab, MOUNT_NVME, "another", cuts)
+    shell(lab, 2, "nvme disconnect -n ring")
 
 
-def latency(lab):
-    """What ib_write_lat takes over the ring, beside a plain network between the same machines"""
-    def median(device, where):
-        command = f"ib_write_lat -d {device} -x 1 -F -n 2000 -s 8"
+def beside_a_plain_network(lab):
+    """What ib_write_lat and ib_write_bw take over the ring, beside a plain network between the same machines"""
+    def timed(program, pattern, network):
+        device, where = network
+        command = f"{program} -d {device} -x 1 -F"
         said = both(lab, 18515, command, f"{command} {where}")
-        return float(re.search(r"^ *8 +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", said, re.MULTILINE)[1])
+        return float(re.search(pattern, said, re.MULTILINE)[1])
+
+    def medians(*what):
+        """Over the ring, and over the plain network."""
+        figures = zip(*[[timed(*what, network) for network in networks] for _ in range(RUNS)])
+        return [statistics.median(of_one) for of_one in figures]
 
     for node in lab.nodes:
         shell(lab, node, f"ifconfig eth2 10.66.1.{node} netmask 255.255.0.0; rdma link add rxe1 type rxe netdev eth2")
-    ring, plain = zip(*[(median("rxe0", address(1)), median("rxe1", "10.66.1.1")) for _ in range(3)])
-    ring, plain = sorted(ring)[1], sorted(plain)[1]
+    networks = ("rxe0", address(1)), ("rxe1", "10.66.1.1")
+    ring, plain = medians("ib_write_lat -n 300 -s 8", r"^ *8 +\d+ +[\d.]+ +[\d.]+ +([\d.]+)")
     figure(f"ib_write_lat, 8 bytes, one way: {ring:.0f} us over the ring, {plain:.0f} us over a plain network "
            f"between the same machines: {ring / plain:.2f} times")
+    ring, plain = medians("ib_write_bw -n 200 -s 65536", r"^ *65536 +\d+ +[\d.]+ +([\d.]+)")
+    figure(f"ib_write_bw, 64 KiB: {ring:.1f} MB/s over the ring, {plain:.1f} MB/s over the plain network: "
+           f"{ring / plain:.2f} times")
 
 
 def plain_network(folder):
@@ -305,7 +405,8 @@ def plain_network(folder):
 
 
 TCP = [cards_are_there, pings, tcp_beside_stores, paused, cut_and_restored, clean_kernels, unplugged]
-RDMA = [is_device, pingpongs, perftest, rpings, nvme, cut_under_verbs, cut_under_nvme, latency, clean_kernels]
+RDMA = [is_device, pingpongs, perftest, rpings, iwarp, nvme, cut_under_verbs, cut_under_nvme, nfs, iser,
+        beside_a_plain_network, clean_kernels]
 
 
 def main():
