@@ -18,10 +18,15 @@
 #include "qemu/lockable.h"
 #include "qemu/main-loop.h"
 #include "net/net.h"
+#include "net/queue.h"
 #include "rfm5565.h"
 #include "trace.h"
 
 #define FRAMES_PER_RUN  64      /* before others in the main context */
+
+/* Who does not take frames is asked again after */
+#define NAP_MIN_NS      (50 * SCALE_US)     /* and twice so long each time */
+#define NAP_MAX_NS      (10 * SCALE_MS)
 
 /* --- the ring's side: engine, under the lock ------------------------------ */
 
@@ -76,6 +81,18 @@ static NetClientInfo net_info = {
     .receive = net_receive,
 };
 
+/*
+ * A hub that flushes gives us what we do not take then, and it waits in our
+ * queue: it is older than what the hub has the next time.
+ */
+static void net_flush(NetClientState *nc)
+{
+    nc->receive_disabled = 0;
+    if (qemu_net_queue_flush(nc->incoming_queue)) {
+        qemu_flush_queued_packets(nc);
+    }
+}
+
 static void net_send_waiting(Rfm5565State *s)
 {
     bool shared;
@@ -87,7 +104,7 @@ static void net_send_waiting(Rfm5565State *s)
     rfm5565_update_and_unlock(s);
     if (s->net.blocked && rfm_ether_may_send(&s->net.ether)) {
         s->net.blocked = false;
-        qemu_flush_queued_packets(qemu_get_queue(s->net.nic));
+        net_flush(qemu_get_queue(s->net.nic));
     }
 }
 
@@ -106,10 +123,34 @@ static struct rfm_ether_frame *net_fetch(Rfm5565State *s)
     return rfm_ether_fetch(&s->net.ether);
 }
 
+static bool net_has_frames(Rfm5565State *s)
+{
+    QEMU_LOCK_GUARD(&s->lock);
+    return s->net.ether.first;
+}
+
+/*
+ * A frame that finds no buffer in the guest waits behind a hub, the next ones
+ * in the hub, and when there are buffers the hub's come first. So nothing is
+ * given to a hub that would wait there; and nobody tells when it would not.
+ */
+static bool net_may_deliver(Rfm5565State *s)
+{
+    if (qemu_can_send_packet(qemu_get_queue(s->net.nic))) {
+        s->net.nap_ns = NAP_MIN_NS;
+        return true;
+    }
+    if (net_has_frames(s)) {
+        timer_mod_ns(s->net.again, rfm5565_now() + s->net.nap_ns);
+        s->net.nap_ns = MIN(2 * s->net.nap_ns, NAP_MAX_NS);
+    }
+    return false;
+}
+
 /* Without the lock: other devices are reached. */
 static void net_deliver(Rfm5565State *s)
 {
-    for (unsigned i = 0; !s->net.stuck; i++) {
+    for (unsigned i = 0; !s->net.stuck && net_may_deliver(s); i++) {
         struct rfm_ether_frame *frame;
 
         if (i == FRAMES_PER_RUN) {
@@ -148,6 +189,8 @@ void rfm5565_net_init(Rfm5565State *s)
     }
     rfm_ether_init(&s->net.ether, &s->node, net_wake, s);
     s->net.bh = qemu_bh_new_guarded(net_work, s, &dev->mem_reentrancy_guard);
+    s->net.again = timer_new_ns(QEMU_CLOCK_REALTIME, net_wake, s);
+    s->net.nap_ns = NAP_MIN_NS;
     s->net.nic = qemu_new_nic(&net_info, &s->net.conf, TYPE_RFM5565, dev->id,
                               &dev->mem_reentrancy_guard, s);
 }
@@ -162,6 +205,7 @@ void rfm5565_net_exit(Rfm5565State *s)
     qemu_purge_queued_packets(qemu_get_queue(s->net.nic));
     qemu_del_nic(s->net.nic);
     s->net.nic = NULL;
+    timer_free(s->net.again);
     qemu_bh_delete(s->net.bh);
     rfm_ether_destroy(&s->net.ether);
 }

@@ -190,6 +190,8 @@ typedef struct Rfm5565Net {
     QEMUBH *bh;                 /* main context */
     bool blocked;               /* (BQL) the net layer waits for room */
     bool stuck;                 /* (BQL) it has a frame it cannot deliver yet */
+    QEMUTimer *again;           /* to ask who takes no frames now, */
+    uint64_t nap_ns;            /* (BQL) after so long */
     struct rfm_ether ether;     /* written under the lock */
 } Rfm5565Net;
 
