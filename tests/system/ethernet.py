@@ -8,11 +8,13 @@ fabrics, NFS and iSER on two of the guest that has them, the commands of docs/rd
 
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
-from suite import Lab, Skipped, clean_kernels, expect, figure, plan, run, wait_for
+from suite import PROGRAMS, TOP, Lab, Skipped, clean_kernels, expect, figure, plan, run, wait_for
 
 CARD = "/machine/peripheral/rfm0"
 LOST = ("lost", "dark", "refused", "broken", "unfit")
@@ -370,28 +372,88 @@ def cut_under_nvme(lab):
     shell(lab, 2, "nvme disconnect -n ring")
 
 
+LATENCY = r"^ *8 +\d+ +[\d.]+ +[\d.]+ +([\d.]+)"    # of 8 bytes; the median
+RING = "rxe0", address(1)
+PLAIN = "rxe1", "10.66.1.1"
+WORD, KEYS = "0x1000", "0x2000"
+
+
+def timed(lab, program, pattern, network):
+    device, where = network
+    command = f"{program} -d {device} -x 1 -F"
+    said = both(lab, 18515, command, f"{command} {where}")
+    return float(re.search(pattern, said, re.MULTILINE)[1])
+
+
+def medians(*programs):
+    """Of several, each measured as often as the others, in turns."""
+    return [statistics.median(of_one) for of_one in zip(*[[program() for program in programs] for _ in range(RUNS)])]
+
+
 def beside_a_plain_network(lab):
     """What ib_write_lat and ib_write_bw take over the ring, beside a plain network between the same machines"""
-    def timed(program, pattern, network):
-        device, where = network
-        command = f"{program} -d {device} -x 1 -F"
-        said = both(lab, 18515, command, f"{command} {where}")
-        return float(re.search(pattern, said, re.MULTILINE)[1])
-
-    def medians(*what):
-        """Over the ring, and over the plain network."""
-        figures = zip(*[[timed(*what, network) for network in networks] for _ in range(RUNS)])
-        return [statistics.median(of_one) for of_one in figures]
+    def both_ways(*what):
+        return medians(lambda: timed(lab, *what, RING), lambda: timed(lab, *what, PLAIN))
 
     for node in lab.nodes:
         shell(lab, node, f"ifconfig eth2 10.66.1.{node} netmask 255.255.0.0; rdma link add rxe1 type rxe netdev eth2")
-    networks = ("rxe0", address(1)), ("rxe1", "10.66.1.1")
-    ring, plain = medians("ib_write_lat -n 300 -s 8", r"^ *8 +\d+ +[\d.]+ +[\d.]+ +([\d.]+)")
+    ring, plain = both_ways("ib_write_lat -n 300 -s 8", LATENCY)
     figure(f"ib_write_lat, 8 bytes, one way: {ring:.0f} us over the ring, {plain:.0f} us over a plain network "
            f"between the same machines: {ring / plain:.2f} times")
-    ring, plain = medians("ib_write_bw -n 200 -s 65536", r"^ *65536 +\d+ +[\d.]+ +([\d.]+)")
+    ring, plain = both_ways("ib_write_bw -n 200 -s 65536", r"^ *65536 +\d+ +[\d.]+ +([\d.]+)")
     figure(f"ib_write_bw, 64 KiB: {ring:.1f} MB/s over the ring, {plain:.1f} MB/s over the plain network: "
            f"{ring / plain:.2f} times")
+
+
+def reads_beside_verbs(lab):
+    """What READ and CAS of the card take, beside READ of rxe over the same ring"""
+    def native():
+        said = lab.out(2, PROGRAMS + "bench_remote", "/dev/rfm0", "1", WORD, "1000")
+        return dict(line.split() for line in said.splitlines())
+
+    lab.run(1, "rmctl", "export", "rfm0", f"{WORD}+64", "read,home", "--base")
+    rxe = statistics.median(timed(lab, "ib_read_lat -n 300 -s 8", LATENCY, RING) for _ in range(RUNS))
+    figures = [native() for _ in range(RUNS)]
+    lab.run(1, "rmctl", "export", "rfm0", f"{WORD}+64", "none", "--base")
+    read, cas = (statistics.median(float(one[what]) for one in figures) for what in ("read", "cas"))
+    figure(f"READ of 8 bytes: {read:.0f} us by the card, {rxe:.0f} us by rxe over the ring: {read / rxe:.2f} times; "
+           f"CAS {cas:.0f} us: {cas / read:.2f} times READ")
+
+
+def turns_by_verbs(lab, how):
+    """Half a turn, in us."""
+    serves = lab.start(1, "/tmp/turns", how, "500", "server", address(1))
+    while not (said := lab.run(2, "/tmp/turns", how, "500", "client", address(1), check=False).stdout):
+        expect(serves.process.poll() is None, "the server has ended")       # else it does not listen yet
+    serves.finish(timeout=120)
+    return float(said.split()[1])
+
+
+def turns_by_the_card(lab, how):
+    lab.run(1, "rmctl", "fill", "-y", "rfm0", f"{KEYS}+64", "0")
+    lab.run(1, "rmctl", "fence", "rfm0")
+    other = lab.start(2, PROGRAMS + "bench_remote", "/dev/rfm0", "1", KEYS, "500", how)
+    said = lab.out(1, PROGRAMS + "bench_remote", "/dev/rfm0", "2", KEYS, "500", how)
+    other.finish(timeout=120)
+    return float(said.split()[1])
+
+
+def target_hears_of_it(lab):
+    """How long after a WRITE its target knows: it sleeps at a watched region, or for an immediate, or polls"""
+    if not Path("/usr/include/rdma/rdma_verbs.h").exists():
+        subprocess.run([TOP / "scripts" / "setup", "--rdma"], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/turns"
+        subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, TOP / "tests" / "verbs" / "turns.c",
+                        "-lrdmacm", "-libverbs"], check=True)
+        for node in lab.nodes:
+            lab.verb("push", node, program, "/tmp/turns")
+    ways = ([lambda how=how: turns_by_the_card(lab, how) for how in ("sleep", "poll")] +
+            [lambda how=how: turns_by_verbs(lab, how) for how in ("imm", "poll")])
+    sleep, poll, imm, rxe_poll = medians(*ways)
+    figure(f"a WRITE of 8 bytes and its target: by the card {sleep:.0f} us until a sleeper at a watched region runs, "
+           f"{poll:.0f} us until one that polls sees it; by rxe over the ring {imm:.0f} us by write-with-immediate to a "
+           f"sleeper, {rxe_poll:.0f} us by polling")
 
 
 def plain_network(folder):
@@ -406,7 +468,7 @@ def plain_network(folder):
 
 TCP = [cards_are_there, pings, tcp_beside_stores, paused, cut_and_restored, clean_kernels, unplugged]
 RDMA = [is_device, pingpongs, perftest, rpings, iwarp, nvme, cut_under_verbs, cut_under_nvme, nfs, iser,
-        beside_a_plain_network, clean_kernels]
+        beside_a_plain_network, reads_beside_verbs, target_hears_of_it, clean_kernels]
 
 
 def main():
