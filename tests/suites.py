@@ -167,8 +167,8 @@ SUITES = [
              f"a stock Debian {number} boots, takes the packages and a newer kernel, runs a program", release)
       for release, number in (("bookworm", 12), ("trixie", 13))),
     system("ethernet", "check", 90, 15, "a network card on the ring: jumbo frames, TCP beside stores, cuts, a pull"),
-    system("ethernet:rdma", "check", 200, 30,
-           "RDMA and NVMe over fabrics on the ring: verbs programs, a disk of another machine, cuts", "rdma"),
+    system("ethernet:rdma", "check", 300, 30,
+           "RDMA on the ring: verbs programs, iWARP, disks and a folder of another machine, cuts", "rdma"),
     system("libvirt", "check", 120, 30, "machines as domains of libvirt: started, saved, stopped"),
     system("hosts", "check", 180, 40,
            "a ring over two hosts: delay, loss, a cut that nobody is told of, a machine that moves"),

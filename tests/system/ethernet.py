@@ -41,11 +41,14 @@ def shell(lab, node, text, **options):
     return lab.out(node, "sh", "-c", text, **options)
 
 
+def listens(lab, node, port):
+    """Is there anybody at this TCP port?"""
+    return not lab.run(node, "sh", "-c", f"grep -Eq ':{port:04X} 0+:0000 0A' /proc/net/tcp /proc/net/tcp6",
+                       check=False).returncode
+
+
 def wait_listening(lab, node, port):
-    """Until somebody there listens at a TCP port."""
-    wait_for(f"node {node} listens at {port}", lambda: not lab.run(
-        node, "sh", "-c", f"grep -Eq ':{port:04X} 0+:0000 0A' /proc/net/tcp /proc/net/tcp6",
-        check=False).returncode)
+    wait_for(f"node {node} listens at {port}", lambda: listens(lab, node, port))
 
 
 class Stores:
@@ -168,6 +171,7 @@ def unplugged(lab):
 
 def both(lab, port, server, client, timeout=300):
     """A server on machine 1, a client on machine 2; returns what the client says."""
+    wait_for("nobody listens there any more", lambda: not listens(lab, 1, port))    # siw does for a while
     serves = lab.start(1, "sh", "-c", server)
     wait_listening(lab, 1, port)
     if " -R " in server:        # it listens before it is ready
@@ -301,7 +305,6 @@ def nfs(lab):
     lab.run(2, "modprobe", "-a", "nfsv4", "rpcrdma")
     copy_and_compare(lab, f"mount -t nfs4 -o vers=4.2,rdma,port=20049,addr={address(1)},clientaddr={address(2)} "
                           f"{address(1)}:/ /mnt", "file")
-    shell(lab, 1, "echo 0 >/proc/fs/nfsd/threads; umount /srv")
 
 
 CORE = "/sys/kernel/config/target/core/rd_mcp_0/ring"
@@ -342,6 +345,13 @@ def iser(lab):
     copy_and_compare(lab, "mount -t ext4 /dev/sda /mnt", "file")
     said = shell(lab, 2, "iscsiadm -m node --logout")
     expect("successful" in said, said)
+
+
+def in_order(lab):
+    """All of that has come in order: no reliable connection had to ask again"""
+    for node in lab.nodes:
+        said = lab.out(node, "rdma", "statistic", "show", "link", "rxe0")
+        expect(" out_of_seq_request 0 " in said and " completer_retry_err 0 " in said, f"node {node}: {said}")
 
 
 def cut_under_verbs(lab):
@@ -467,7 +477,7 @@ def plain_network(folder):
 
 
 TCP = [cards_are_there, pings, tcp_beside_stores, paused, cut_and_restored, clean_kernels, unplugged]
-RDMA = [is_device, pingpongs, perftest, rpings, iwarp, nvme, cut_under_verbs, cut_under_nvme, nfs, iser,
+RDMA = [is_device, iwarp, pingpongs, perftest, rpings, nvme, nfs, iser, in_order, cut_under_verbs, cut_under_nvme,
         beside_a_plain_network, reads_beside_verbs, target_hears_of_it, clean_kernels]
 
 
