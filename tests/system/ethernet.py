@@ -478,8 +478,9 @@ def plain_network(folder):
 
 
 TCP = [cards_are_there, pings, tcp_beside_stores, paused, cut_and_restored, clean_kernels, unplugged]
-RDMA = [is_device, iwarp, pingpongs, perftest, rpings, nvme, nfs, iser, in_order, cut_under_verbs, cut_under_nvme,
-        beside_a_plain_network, reads_beside_verbs, target_hears_of_it, clean_kernels]
+# At iSER's end Linux 6.1 may warn of its own queues of work: after the kernels have been looked at.
+RDMA = [is_device, iwarp, pingpongs, perftest, rpings, nvme, nfs, in_order, cut_under_verbs, cut_under_nvme,
+        beside_a_plain_network, reads_beside_verbs, target_hears_of_it, clean_kernels, iser]
 
 
 def main():
