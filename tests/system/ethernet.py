@@ -101,7 +101,8 @@ def pings(lab):
 
 def takes_by_tcp(lab, node):
     """Whoever connects to port 5001 there fills /tmp/got. At the end of its own input nc would not wait for more."""
-    takes = lab.start(node, "sh", "-c", "mkfifo -m 600 /tmp/silence; nc -l -p 5001 <>/tmp/silence >/tmp/got; rm /tmp/silence")
+    takes = lab.start(node, "sh", "-c", "mkfifo -m 600 /tmp/silence; nc -l -p 5001 <>/tmp/silence >/tmp/got;"
+                                        " rm /tmp/silence")
     wait_listening(lab, node, 5001)
     return takes
 
