@@ -507,7 +507,7 @@ static bool may_go_on(const struct rfm_remote_part *part, uint64_t now)
 	return part->request && (part->taken || part->lost || !is_late(part->request, now));
 }
 
-/* Asked, or begun anew, since that one was: it is next time's, and does not keep others waiting. */
+/* Asked or begun anew since @last was: left for the next run, so that this one ends. */
 static bool is_newer(const struct rfm_remote_request *request, uint32_t last)
 {
 	return (int32_t)(request->message - last) > 0;

@@ -101,7 +101,7 @@ struct rfm_remote_request {
 	uint64_t incarnation, own_incarnation;	/* of the node, and of this one */
 	uint64_t deadline;
 	uint32_t message;	/* its number, from this node */
-	bool follows;
+	bool follows;		/* SEND: another one goes to the same port before it */
 	uint32_t asked, finished;	/* bytes */
 };
 

@@ -197,7 +197,8 @@ void rfm_resync_begin(struct rfm_resync *resync, struct rfm_remote *remote, int 
 	} else if (donor == remote->node->config.id) {
 		resync->donor = donor;
 		note_books(resync);
-		end(resync, RFM_REMOTE_OK);
+		end(resync, remote->node->incomplete && nearest(remote->node, resync->tried) >= 0 ?
+			    RFM_REMOTE_DENIED : RFM_REMOTE_OK);
 	} else {
 		begin_with(resync, donor, now);
 	}

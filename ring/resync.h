@@ -58,7 +58,7 @@ struct rfm_resync {
  * rfm_resync_begin() - make these bytes those of a complete node
  * @resync: zero but for @done, @first and @last; must stay until done()
  * @donor: a node, or RFM_RESYNC_NEAREST. This one: its memory is right as it is, which only a
- *	person knows; nothing is moved
+ *	person knows, and nothing is moved; RFM_REMOTE_DENIED if another node is complete
  *
  * Of the whole memory, from a complete node and not doubtful, it makes this node complete.
  */

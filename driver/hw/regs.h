@@ -366,8 +366,8 @@ enum rfm_ext_request_op {
 	RFM_REQUEST_ADD		= 4,
 	RFM_REQUEST_MERGE	= 5,	/* OFFSET, LENGTH: of the own memory; it has no PAGES */
 	RFM_REQUEST_SEND	= 6,	/* KEY: port */
-	/* From NODE: this one, and its memory is right as it is; FLAGS 1: from the nearest complete
-	 * one. NODE: out, whom.
+	/* From NODE; FLAGS 1: from the nearest complete one. From this one: its memory is right as
+	 * it is; DENIED if another is complete. NODE: out, whom.
 	 */
 	RFM_REQUEST_RESYNC	= 16,
 	RFM_REQUEST_LISTEN	= 17,	/* KEY: port; ends at once */

@@ -731,14 +731,15 @@ struct rfmring_resync {
 /**
  * rfmring_resync() - make this memory what that of a complete node is, while all go on storing
  * @donor: its id; RFMRING_NODE_ALL: the nearest one that is complete. This node: nothing is got,
- *	its memory is right as it is; for a ring of which every node is incomplete
+ *	its memory is right as it is; of a ring of which every node is incomplete, one may say so
  * @resync: how it ended, or how far it came; may be NULL
  * @timeout_ms: -1: as long as it takes
  *
  * A node that came late, or has missed something, gets what it lacks. What anybody
  * stores meanwhile, here or elsewhere, is neither lost nor undone: behind a fence of each of
  * them all memories are equal. Returns 0 if this node is complete. Errors as rfmring_get(), and:
- * EHOSTUNREACH no node is complete; ENODATA @donor is not; EAGAIN it is doubtful, and another
+ * EHOSTUNREACH no node is complete; EACCES @donor is this node, and another one is complete;
+ * ENODATA @donor is not complete; EAGAIN it is doubtful, and another
  * one is needed; EALREADY one is under way.
  */
 RFMRING_API int rfmring_resync(struct rfmring *ring, uint32_t donor, struct rfmring_resync *resync,

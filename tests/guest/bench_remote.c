@@ -92,7 +92,7 @@ static void turns(uint32_t own, uint32_t node, uint64_t offset, size_t count, co
 	const bool sleeps = !strcmp(how, "sleep");
 	struct rfm_memory_region args = {
 		.address = (uintptr_t)memory, .length = sizeof(memory),
-		.flags = RFM_MEMORY_WRITE | RFM_MEMORY_WATCH,
+		.flags = RFM_MEMORY_WRITE | (sleeps ? RFM_MEMORY_WATCH : 0),
 	};
 	volatile uint32_t *keys = card_map(fd, offset + 4096);
 	uint64_t *times = calloc(count, sizeof(*times)), start;
@@ -102,8 +102,8 @@ static void turns(uint32_t own, uint32_t node, uint64_t offset, size_t count, co
 	check(region < 0, "REGION");
 	check(!keys, "mmap");
 	keys += offset / 4;
-	keys[own % 2] = args.key;
-	while (!(key = keys[node % 2]))
+	keys[own > node] = args.key;
+	while (!(key = keys[own < node]))
 		sleep_ms(1);
 	for (size_t turn = 1; turn <= count; turn++) {
 		start = now_ns();

@@ -331,19 +331,26 @@ def resyncs():
         nodes = [node_on(place, hub, port, None, "--memory", "64M") for port in range(4)]
         know_each_other(nodes)
         told(nodes[0], "load", "--count", 1 << 20, "--size", 64)
+        told(nodes[0], "fence")
         took = []
         for round_ in range(RESYNCS):
             port = dice.randrange(4)
             nodes[port].end()
             nodes[port] = late = node_on(place, hub, port, None, "--memory", "64M")
             know_each_other(nodes)
-            storing = [store_at_random(node) for node in nodes if node is not late]
+            writers = [node for node in nodes if node is not late]
+            before = [stats(node)["stores"] for node in writers]
+            storing = [store_at_random(node) for node in writers]
+            for node, count in zip(writers, before):
+                wait_for("it stores", lambda node=node, count=count: stats(node)["stores"] > count)
+            before = [stats(node)["stores"] for node in writers]
             begun = time.monotonic()
             said = told(late, "resync")
             took.append(time.monotonic() - begun)
             expect(said.startswith(f"{64 << 20} bytes are as at node "), said)
+            for node, count in zip(writers, before):
+                expect(stats(node)["stores"] > count + 100, f"node {node.node} did not store meanwhile")
             for program in storing:
-                expect(program.poll() is None, "somebody did not store all the time")
                 program.terminate()
                 program.wait(PATIENCE_S)
             for node in nodes:
@@ -397,7 +404,9 @@ def as_it_is():
         expect(all(node.call("checksum") != right for node in (one, three)), "nobody has lost anything")
         expect(told(two, "resync", "--as-is") == "" and not state(two)["incomplete"], "node 2 is not complete")
         for node in one, three:
-            wait_for("it has heard of it", lambda node=node: rmnode(node, "resync", 2).returncode == 0)
+            wait_for("it has heard of it", lambda node=node: not any(
+                m["incomplete"] for m in node.members() if m["id"] == 2))
+            refused(node, "another node is complete: get it from there", "resync", "--as-is")
             told(node, "resync")
             expect(node.call("checksum") == right and not state(node)["incomplete"], "something else")
 

@@ -125,7 +125,8 @@ def exports_for_good(lab, _):
     lab.run(2, "rmctl", "export", "rfm0", "0x1000+64", "write", "--base")       # in place of what was there
     ends(lab, 1, 3, denied, "get", "rfm0", "2", "0x1000")
     lab.run(1, "rmctl", "put", "rfm0", "2", "0x1000", "1")
-    lab.run(2, "rmctl", "apply", "/tmp/saved")
+    told = schemas.fitting("apply", lab.out(2, "rmctl", "-j", "apply", "/tmp/saved"))
+    expect([one["name"] for one in told["changed"]] == ["read", "write", "home"], f"{told}")
     lab.run(1, "rmctl", "get", "rfm0", "2", "0x1000")
     told = schemas.fitting("export", lab.out(2, "rmctl", "-j", "export", "rfm0", "0x1000+64", "none", "--base"))
     expect(told == {"device": "rfm0", "offset": 0x1000, "length": 64, "rights": []}, f"{told}")

@@ -223,6 +223,7 @@ static void answers_that_lie(void **state)
 	assert_memory_equal(there, rig->peers[2].memory, sizeof(there));
 	rig_free(rig);
 }
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

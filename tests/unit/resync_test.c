@@ -268,6 +268,13 @@ static void right_as_it_is(void **state)
 		step(rig, &seed, &writer, 1);
 	assert_int_equal(resync.result, RFM_REMOTE_OK);
 	assert_int_equal(resync.donor, rig->peers[0].node.config.id);
+	/* Not while another node is complete. */
+	rfm_node_set_incomplete(&rig->peers[LATE].node);
+	begin(rig, rig->peers[LATE].node.config.id);
+	assert_true(ended && resync.result == RFM_REMOTE_DENIED && rig->peers[LATE].node.incomplete);
+	begin(rig, RFM_RESYNC_NEAREST);
+	while (!ended)
+		step(rig, &seed, &writer, 1);
 	assert_false(resync.doubtful || rig->peers[LATE].node.incomplete);
 	rig_settle(rig);
 	assert_memory_equal(rig->peers[LATE].memory, rig->peers[0].memory, RIG_MEMORY);

@@ -7,7 +7,7 @@
  *
  * imm: write-with-immediate; the other one sleeps until its completion comes. poll: the other one
  * looks at its memory all the time. The client prints half of the median turn: `imm MICROSECONDS`.
- * ADDRESS is the server's, for both.
+ * ADDRESS is the server's, for both; the server prints `listening` when a client may begin.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,6 +80,8 @@ static struct place connect_both(bool server, const char *address)
 	if (server) {
 		check(rdma_create_ep(&listener, found, NULL, &attr), "an endpoint");
 		check(rdma_listen(listener, 1), "listen");
+		puts("listening");
+		fflush(stdout);
 		check(rdma_get_request(listener, &id), "a request");
 		memcpy(&there, id->event->param.conn.private_data, sizeof(there));
 	} else {

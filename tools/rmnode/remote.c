@@ -323,7 +323,7 @@ struct resync {
 	enum rfm_remote_result result;
 	uint64_t finished;
 	unsigned int donor;
-	bool doubtful, ended, any;
+	bool doubtful, ended, any, as_is;
 };
 
 static json_t *resync_result(struct job *job)
@@ -346,6 +346,8 @@ static enum step resync_step(struct job *job, uint64_t now)
 		job_end(job, "it has not ended in time: the memory is incomplete");
 	else if (resync->result == RFM_REMOTE_NO_NODE && resync->any)
 		job_end(job, "no other node is complete; if this memory is right as it is, say --as-is");
+	else if (resync->result == RFM_REMOTE_DENIED && resync->as_is)
+		job_end(job, "another node is complete: get it from there");
 	else if (resync->result == RFM_REMOTE_OK && resync->doubtful)
 		job_end(job, "something was lost, or somebody came or went, meanwhile: the memory is doubtful");
 	else
@@ -396,12 +398,17 @@ void verb_resync(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "node %u is this one", node->id);
 		return;
 	}
+	if (as_is && donor != RFMRING_NODE_ALL) {
+		control_fail(request, "a node gives nothing to a memory that is right as it is");
+		return;
+	}
 	if (as_is)
 		donor = node->id;
 	resync = job_new(node, request, sizeof(*resync), &resync_job);
 	if (!resync)
 		return;
 	resync->any = donor == RFMRING_NODE_ALL;
+	resync->as_is = as_is;
 	resync->job.when = rfm_now() + ms * 1000000;
 	job_begin(&resync->job);
 	if (rfmring_resync_begin(node->ring, donor, on_resync_done, resync)) {

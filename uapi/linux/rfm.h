@@ -798,7 +798,8 @@ struct rfm_operation {
 /**
  * struct rfm_resync_wait - make the memory what that of a complete node is (RFM_IOC_RESYNC)
  * @node: who gives, 0..255; RFM_NODE_ALL: the nearest node that is complete. This node: nothing
- *	is got, its memory is right as it is; for a ring of which every node is incomplete
+ *	is got, its memory is right as it is; of a ring of which every node is incomplete, one
+ *	may say so
  * @timeout_ms: 0: as long as it takes
  * @flags: out: RFM_RESYNCED_*
  * @donor: out: who gave
@@ -807,7 +808,8 @@ struct rfm_operation {
  *
  * While it runs, all go on storing; nothing that anybody stores is lost or undone.
  * RFM_COUNTER_RESYNC_BYTES tells meanwhile how far it is. Errors as RFM_IOC_REMOTE, and
- * EHOSTUNREACH also if no node is complete; ENODATA: @node is not complete itself;
+ * EHOSTUNREACH also if no node is complete; EACCES: @node is this one, and another is
+ * complete; ENODATA: @node is not complete itself;
  * EALREADY: one is under way; ETIMEDOUT, EINTR: the time or a signal ended it, and what is
  * right by then stays so.
  * Needs a descriptor open for writing (EBADF).

@@ -17,6 +17,7 @@
 #include "qemu/osdep.h"
 #include "qemu/lockable.h"
 #include "qemu/main-loop.h"
+#include "system/runstate.h"
 #include "net/net.h"
 #include "net/queue.h"
 #include "rfm5565.h"
@@ -71,6 +72,8 @@ static ssize_t net_receive(NetClientState *nc, const uint8_t *data, size_t len)
     rfm_ether_send(&s->net.ether, data, MIN(len, UINT32_MAX), rfm5565_now());
     rfm5565_producer_unlock(s, shared);
     rfm5565_update_and_unlock(s);
+    /* Before the engine has woken up. */
+    rfm5565_engine_send_inline(s);
     return len;
 }
 
@@ -140,7 +143,8 @@ static bool net_may_deliver(Rfm5565State *s)
         s->net.nap_ns = NAP_MIN_NS;
         return true;
     }
-    if (net_has_frames(s)) {
+    if (runstate_is_running() && !timer_pending(s->net.again) &&
+        net_has_frames(s)) {
         timer_mod_ns(s->net.again, rfm5565_now() + s->net.nap_ns);
         s->net.nap_ns = MIN(2 * s->net.nap_ns, NAP_MAX_NS);
     }
@@ -193,6 +197,13 @@ void rfm5565_net_init(Rfm5565State *s)
     s->net.nap_ns = NAP_MIN_NS;
     s->net.nic = qemu_new_nic(&net_info, &s->net.conf, TYPE_RFM5565, dev->id,
                               &dev->mem_reentrancy_guard, s);
+}
+
+void rfm5565_net_go_on(Rfm5565State *s)
+{
+    if (s->net.nic) {
+        net_wake(s);
+    }
 }
 
 /* When nothing of the card runs any more but this. */

@@ -472,6 +472,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     rfm5565_ext_set_running(s, true);
     rfm5565_dma_set_running(s, true);
     rfm5565_remote_go_on(s);
+    rfm5565_net_go_on(s);
 }
 
 /*

@@ -465,6 +465,7 @@ void rfm5565_dma_loading(Rfm5565State *s);
 
 /* rfm5565-net.c */
 void rfm5565_net_init(Rfm5565State *s);
+void rfm5565_net_go_on(Rfm5565State *s);
 void rfm5565_net_exit(Rfm5565State *s);
 bool rfm5565_net_take(Rfm5565State *s, const struct rfm_packet *packet);
 

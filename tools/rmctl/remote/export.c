@@ -40,9 +40,11 @@ static int report(const struct command *cmd, const struct target *target, uint32
 				       "rights", bits_json(rights, right_names, RIGHTS)));
 }
 
-_Static_assert(RFM_PLANES_READ == RIGHT_READ * RFM_PLANES_READ &&
-	       RFM_PLANES_WRITE == RIGHT_WRITE * RFM_PLANES_READ &&
-	       RFM_PLANES_HOME == RIGHT_HOME * RFM_PLANES_READ, "the base masks, in the order of rights");
+#define PLANES_SHIFT	4
+
+_Static_assert(RFM_PLANES_READ == RIGHT_READ << PLANES_SHIFT &&
+	       RFM_PLANES_WRITE == RIGHT_WRITE << PLANES_SHIFT &&
+	       RFM_PLANES_HOME == RIGHT_HOME << PLANES_SHIFT, "the base masks have the order of rights");
 
 /* In the base masks: these rights, and no others. */
 static int export_for_good(struct command *cmd, const char *which, const struct target *target,
@@ -60,9 +62,9 @@ static int export_for_good(struct command *cmd, const char *which, const struct 
 		return status;
 	request = card_request(RFM_CMD_CARD_SET, 0, state.name);
 	if (request &&
-	    ((not && planes_put_change(request, &range, not * RFM_PLANES_READ,
+	    ((not && planes_put_change(request, &range, not << PLANES_SHIFT,
 				       RFM_ACTION_REMOVE) < 0) ||
-	     (rights && planes_put_change(request, &range, rights * RFM_PLANES_READ,
+	     (rights && planes_put_change(request, &range, rights << PLANES_SHIFT,
 					  RFM_ACTION_ADD) < 0))) {
 		nlmsg_free(request);
 		request = NULL;

@@ -130,6 +130,8 @@ int verb_resync(struct command *cmd, int argc, char **argv)
 	error = resync(cmd, &remote, (uint32_t)remote.node, &wait);
 	if (error == EHOSTUNREACH && any)
 		return failed(cmd, "no other node is complete; if this memory is right as it is, say --as-is");
+	if (error == EACCES && remote.as_is)
+		return failed(cmd, "another node is complete: get it from there");
 	if (error == ETIMEDOUT)
 		return failed(cmd, "it has not ended in time: the memory is incomplete");
 	if (error == EINTR)
