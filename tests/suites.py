@@ -80,6 +80,7 @@ SUITES = [
     system("capture", "test", 10, 10, "capture files, and what tshark shows of them"),
     system("rmnode", "test", 20, 10, "members without machines, from the shell"),
     system("remote", "test", 90, 15, "operations at one node, and a late joiner that gets what it lacks"),
+    system("tap", "test", 15, 10, "rmnode --tap: hosts on the Ethernet of the ring, each a network namespace"),
     system("remote_cards", "test", 60, 20, "operations at one node, of cards and their tools",
            "--brief", whole="remote_cards:all"),
     system("remote_cards:all", "check", 150, 25,

@@ -449,7 +449,7 @@ void rfm_host_set_links(struct rfm_host *host)
 		rfm_port_set_link(host->tx, &host->last->node, captures ? &host->tap : NULL);
 }
 
-static void host_log(struct rfm_host *host, const char *sentence)
+void rfm_host_log(struct rfm_host *host, const char *sentence)
 {
 	const struct rfmring_config *config = &host->first->config;
 
@@ -462,7 +462,7 @@ static void host_log(struct rfm_host *host, const char *sentence)
 
 static void port_log(void *opaque, const char *sentence)
 {
-	host_log(opaque, sentence);
+	rfm_host_log(opaque, sentence);
 }
 
 static uint64_t port_next_pull(void *opaque)
@@ -499,7 +499,7 @@ static void pcap_time(void *opaque, uint64_t now)
 	rfm_pcapng_flush(&host->pcap);
 	trouble = rfm_pcapng_trouble(&host->pcap);
 	if (trouble)
-		host_log(host, trouble);
+		rfm_host_log(host, trouble);
 	rfm_timer_set(host->loop, &host->pcap_timer, now + PCAP_FLUSH_NS);
 }
 
@@ -603,7 +603,7 @@ static void look_at_clock(struct rfmring *ring)
 	snprintf(sentence, sizeof(sentence), "clock=tai: %s: times of node 0x%02x can be compared %s",
 		 ring->clock.trouble ? ring->clock.trouble : "the kernel's clock is synchronised",
 		 ring->node.config.id, ring->clock.trouble ? "on this host only" : "between hosts");
-	host_log(ring->host, sentence);
+	rfm_host_log(ring->host, sentence);
 }
 
 static void tick_time(void *opaque, uint64_t now)
@@ -643,6 +643,7 @@ void rfm_host_attach(struct rfm_host *host, struct rfmring *ring)
 	ring->hop_poller = (struct rfm_poller){ .poll = hop_poll, .opaque = ring };
 	rfm_poller_add(host->loop, &ring->hop_poller);
 	rfm_host_remote_attach(ring);
+	rfm_host_tap_attach(ring);
 	rfm_timer_set(host->loop, &ring->tick_timer, now);
 	ring->previous = host->last;
 	host->last = ring;
@@ -670,6 +671,7 @@ void rfm_host_detach(struct rfmring *ring)
 	rfm_timer_set(host->loop, &ring->hop_timer, RFM_NEVER);
 	rfm_poller_remove(&ring->hop_poller);
 	rfm_host_remote_detach(ring);
+	rfm_host_tap_detach(ring);
 	if (!previous)
 		return;
 	previous->next = NULL;

@@ -17,10 +17,12 @@
 #define RFM_HOST_INTERNAL_H
 
 #include <errno.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "ring/ether.h"
 #include "ring/host/loop.h"
 #include "ring/host/port.h"
 #include "ring/host/rfmring.h"
@@ -96,6 +98,17 @@ struct rfm_mailbox {
 	void *opaque;
 };
 
+/* A TAP device on the ring. With the engine's lock. */
+struct rfm_tap {
+	struct rfm_ether ether;
+	char name[IFNAMSIZ];
+	int fd;			/* -1: it has gone */
+	struct rfm_loop_fd watch;
+	struct rfm_poller poller;
+	bool there;		/* the poller is the loop's */
+	uint64_t dropped;	/* have come, and it did not take them */
+};
+
 /* A caller who is shown the updates of a range. */
 struct rfm_range_watch {
 	int number;
@@ -147,6 +160,7 @@ struct rfmring {
 	uint32_t status_held;		/* but of these bits afterwards */
 	struct rfm_mailbox *mailboxes;
 	struct rfm_begun *ended_first, *ended_last;	/* of which rfmring_begin()'s callers are to be told */
+	struct rfm_tap *tap;		/* NULL: none */
 
 	pthread_mutex_t producer;
 	pthread_cond_t room;
@@ -231,6 +245,9 @@ bool rfm_host_any_locked(void);
 /** rfm_host_in_callback() - is this thread in a callback? Then it must not call a node */
 bool rfm_host_in_callback(const struct rfm_host *host);
 
+/** rfm_host_log() - one sentence for people; with the engine's lock, and not the producer's */
+void rfm_host_log(struct rfm_host *host, const char *sentence);
+
 /** rfm_host_yield() - the thread that moves the host lets those that wait have the lock */
 void rfm_host_yield(struct rfm_host *host);
 
@@ -285,6 +302,17 @@ void rfm_host_tell_ended(struct rfmring *ring);
 
 /** rfm_host_remote_wake() - it has something to do, or may go on; any thread */
 void rfm_host_remote_wake(struct rfmring *ring);
+
+/* --- tap.c ------------------------------------------------------------------------ */
+
+/** rfm_host_tap_open() - a TAP device; false with errno after @error was set. The node is there */
+bool rfm_host_tap_open(struct rfmring *ring, const char *name, char *error);
+
+/* Without a TAP device these do nothing; the first three with the engine's lock. */
+void rfm_host_tap_attach(struct rfmring *ring);
+void rfm_host_tap_leave(struct rfmring *ring);		/* the device goes, or is free for others */
+void rfm_host_tap_detach(struct rfmring *ring);
+void rfm_host_tap_destroy(struct rfmring *ring);
 
 /* --- message.c -------------------------------------------------------------------- */
 

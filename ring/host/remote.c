@@ -136,18 +136,32 @@ void rfm_host_packet_end(void *opaque, uint64_t cookie, enum rfm_packet_fate fat
 {
 	struct rfmring *ring = opaque;
 
-	rfm_remote_packet_end(&ring->remote, cookie, fate);
+	if (cookie & RFM_ETHER_COOKIE)
+		rfm_ether_packet_end(&ring->tap->ether, cookie, fate);
+	else
+		rfm_remote_packet_end(&ring->remote, cookie, fate);
 }
 
 void rfm_host_packet_room(void *opaque)
 {
-	rfm_host_remote_wake(opaque);
+	struct rfmring *ring = opaque;
+
+	rfm_host_remote_wake(ring);
+	if (ring->tap)
+		rfm_ether_packet_room(&ring->tap->ether);
+}
+
+static bool is_for_tap(const struct rfmring *ring, const struct rfm_packet *packet)
+{
+	return packet->class == RFM_PACKET_ETHERNET && ring->tap;
 }
 
 bool rfm_host_take(void *opaque, const struct rfm_packet *packet, const uint8_t *data)
 {
 	struct rfmring *ring = opaque;
 
+	if (is_for_tap(ring, packet))
+		return rfm_ether_take(&ring->tap->ether, packet);
 	return rfm_remote_take(&ring->remote, packet, data);
 }
 
@@ -155,7 +169,10 @@ void rfm_host_packet(void *opaque, const struct rfm_packet *packet, const uint8_
 {
 	struct rfmring *ring = opaque;
 
-	rfm_remote_packet(&ring->remote, packet, data);
+	if (is_for_tap(ring, packet))
+		rfm_ether_packet(&ring->tap->ether, packet, data);
+	else
+		rfm_remote_packet(&ring->remote, packet, data);
 }
 
 static const struct rfm_remote_ops ops = {

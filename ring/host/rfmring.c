@@ -258,6 +258,7 @@ static bool make_locks(struct rfmring *ring, const struct open_error *open_error
 
 static void free_ring(struct rfmring *ring)
 {
+	rfm_host_tap_destroy(ring);
 	rfm_host_remote_destroy(ring);
 	rfm_node_destroy(&ring->node);
 	if (ring->memory)
@@ -274,6 +275,15 @@ static void free_ring(struct rfmring *ring)
 	pthread_mutex_destroy(&ring->pending_lock);
 	pthread_cond_destroy(&ring->pending_cond);
 	free(ring);
+}
+
+static bool open_tap(struct rfmring *ring, const struct open_error *open_error)
+{
+	char error[RFM_PORT_SENTENCE];
+
+	if (!ring->config.tap || rfm_host_tap_open(ring, ring->config.tap, error))
+		return true;
+	return set_open_error(open_error, errno, "%s", error);
 }
 
 /* Put it on fibres of its own, or behind another node. */
@@ -308,11 +318,12 @@ static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
 		      take_cpus(ring->cpus, ring->config.cpus, open_error) &&
 		      check_place(&ring->config, open_error) &&
 		      make_memory(ring, open_error) && make_node(ring, open_error) &&
-		      join(ring, tls, open_error);
+		      open_tap(ring, open_error) && join(ring, tls, open_error);
 
 	/* Not ours to keep. */
 	ring->config.rx = ring->config.tx = ring->config.line = NULL;
 	ring->config.memory_file = ring->config.pcap = ring->config.cpus = NULL;
+	ring->config.tap = NULL;
 	return opened;
 }
 
@@ -529,6 +540,7 @@ static void linger(struct rfmring *ring)
 
 	rfm_host_lock(ring->host);
 	rfm_host_remote_leave(ring);
+	rfm_host_tap_leave(ring);
 	ring->config.status = NULL;
 	ring->config.interrupt = NULL;
 	ring->config.lost = NULL;

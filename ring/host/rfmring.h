@@ -169,6 +169,8 @@ struct rfmring_interrupt {
  * @log: one sentence for people, e.g. why a neighbour was turned away
  * @lost: @count updates, interrupts and fences of @node never arrived here
  * @timer: the time of rfmring_set_timer() has come
+ * @tap: name of a TAP device of this host that is on the ring, until the ring is closed. One that
+ *	is not there is made, with an MTU of 9000; NULL: none
  */
 struct rfmring_config {
 	size_t size;
@@ -195,6 +197,7 @@ struct rfmring_config {
 	void (*log)(void *opaque, const char *sentence);
 	void (*lost)(void *opaque, uint32_t node, uint64_t count);
 	void (*timer)(void *opaque, uint64_t now_ns);
+	const char *tap;
 };
 
 #define RFMRING_CONFIG_INIT	{ .size = sizeof(struct rfmring_config) }
@@ -243,6 +246,15 @@ struct rfmring_config {
  * @strange: answers that nobody waited for, or that cannot be
  * @messages: of other nodes, that came whole
  * @given_up: of other nodes, that never did
+ * @ethernet_sent: frames of the TAP device that have left whole
+ * @ethernet_lost: of these, as far as this node knows not received
+ * @ethernet_dark: not sent, or not whole: no signal, transmitter off, no downstream
+ * @ethernet_unfit: not sent: shorter than 14 or longer than 9216 bytes
+ * @ethernet_received: frames of other nodes that have come whole
+ * @ethernet_refused: of other nodes, that found no room here
+ * @ethernet_broken: of other nodes, of which a part is missing
+ * @ethernet_dropped: of @ethernet_received those that the TAP device did not take: it is down, full
+ *	or gone
  */
 struct rfmring_stats {
 	size_t size;
@@ -256,6 +268,8 @@ struct rfmring_stats {
 	uint64_t window, tx, insert;
 	uint64_t asked, done, failed;
 	uint64_t served, refused, repeated, strange, messages, given_up;
+	uint64_t ethernet_sent, ethernet_lost, ethernet_dark, ethernet_unfit;
+	uint64_t ethernet_received, ethernet_refused, ethernet_broken, ethernet_dropped;
 };
 
 /**

@@ -168,6 +168,19 @@ int rfmring_set_paused(struct rfmring *ring, bool paused)
 
 /* --- questions -------------------------------------------------------------------------- */
 
+static void get_ethernet(const struct rfmring *ring, struct rfmring_stats *all)
+{
+	const struct rfm_tap *tap = ring->tap;
+
+	if (!tap)
+		return;
+	_Static_assert(sizeof(tap->ether.stats) ==
+		       offsetof(struct rfmring_stats, ethernet_dropped) -
+		       offsetof(struct rfmring_stats, ethernet_sent), "the same counters");
+	memcpy(&all->ethernet_sent, &tap->ether.stats, sizeof(tap->ether.stats));
+	all->ethernet_dropped = tap->dropped;
+}
+
 int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 {
 	struct rfmring_stats all = { .size = stats->size };
@@ -183,9 +196,11 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	all.tx = rfm_fifo_used(&ring->node.transmit);
 	all.insert = rfm_insert_used(&ring->node.insert);
 	/* And so are these. */
-	_Static_assert(sizeof(ring->remote.stats) == sizeof(all) - offsetof(struct rfmring_stats, asked),
-		       "the same counters");
+	_Static_assert(sizeof(ring->remote.stats) ==
+		       offsetof(struct rfmring_stats, ethernet_sent) -
+		       offsetof(struct rfmring_stats, asked), "the same counters");
 	memcpy(&all.asked, &ring->remote.stats, sizeof(ring->remote.stats));
+	get_ethernet(ring, &all);
 	leave(ring, entered);
 	/* Up to there they are the same counters in the same order. */
 	_Static_assert(offsetof(struct rfm_node_stats, sent_bytes) ==

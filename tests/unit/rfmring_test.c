@@ -587,7 +587,10 @@ static void bad_settings_are_refused_with_a_sentence(void **state)
 		CASE("list of processors", .cpus = "8192"),
 		CASE("list of processors", .cpus = "99999999999999999999"),
 		CASE("size", .size = 8),
-		CASE("size", .size = sizeof(struct rfmring_config) - 8),
+		CASE("size", .size = offsetof(struct rfmring_config, timer)),
+		CASE("no name of a TAP device", .tap = ""),
+		CASE("no name of a TAP device", .tap = "sixteen-are-many"),
+		CASE("no name of a TAP device", .tap = "tap%d"),
 #undef CASE
 	};
 	char error[256];

@@ -46,6 +46,14 @@ const struct counter counters[] = {
 	COUNT(strange, "answers that nobody waited for, or that cannot be"),
 	COUNT(messages, "messages of others that came whole"),
 	COUNT(given_up, "messages of others that never did"),
+	COUNT(ethernet_sent, "Ethernet frames that have left whole"),
+	COUNT(ethernet_lost, "of these, not taken: no room, no such node, or lost on the ring"),
+	COUNT(ethernet_dark, "Ethernet frames not sent: no signal or no neighbour"),
+	COUNT(ethernet_unfit, "Ethernet frames not sent: shorter than 14 or longer than 9216 bytes"),
+	COUNT(ethernet_received, "Ethernet frames of others that have come whole"),
+	COUNT(ethernet_refused, "Ethernet frames of others that found no room"),
+	COUNT(ethernet_broken, "Ethernet frames of others of which a part is missing"),
+	COUNT(ethernet_dropped, "Ethernet frames of others that the TAP device did not take"),
 };
 
 _Static_assert(sizeof(counters) / sizeof(*counters) == COUNTERS, "a counter is missing");

@@ -25,7 +25,7 @@ struct counter {
 	const char *what;
 };
 
-#define COUNTERS	37
+#define COUNTERS	45
 extern const struct counter counters[];
 
 /** counter_value() - of @counter in @stats */

@@ -38,6 +38,7 @@ static const char usage[] =
 	"  --shm-slots N         frames in it, a power of two, 64 to 65536\n"
 	"  --socket-buffer BYTES of the sockets to the neighbours\n"
 	"  --tls FOLDER          certificates or keys for links over TCP: docs/tls.md\n"
+	"  --tap NAME            a TAP device of this host is on the ring: Ethernet\n"
 	"  --pcap FILE           write what passes to a pcapng file\n"
 	"  --publish WHERE       tell the values of regions: openmetrics:[HOST:]PORT, or\n"
 	"                        mqtt:HOST[:PORT][,prefix=TOPIC][,qos=0|1][,rate=N]; again\n"
@@ -89,6 +90,7 @@ static const struct row {
 	  RFM_SHM_SLOTS_MAX, 0 },
 	{ "socket-buffer", NUMBER, AT(config.socket_buffer), "the socket buffer", 1, 1 << 30, 0 },
 	{ "tls", TEXT, .at = AT(tls) },
+	{ "tap", TEXT, .at = AT(config.tap) },
 	{ "pcap", TEXT, .at = AT(config.pcap) },
 	{ "publish", .kind = PUBLISH },
 	{ "regions", TEXT, .at = AT(regions) },
