@@ -72,8 +72,6 @@ static ssize_t net_receive(NetClientState *nc, const uint8_t *data, size_t len)
     rfm_ether_send(&s->net.ether, data, MIN(len, UINT32_MAX), rfm5565_now());
     rfm5565_producer_unlock(s, shared);
     rfm5565_update_and_unlock(s);
-    /* Before the engine has woken up. */
-    rfm5565_engine_send_inline(s);
     return len;
 }
 
