@@ -340,7 +340,7 @@ static void test_resync(void)
     g_assert_cmphex(node_state(b, B) & NODE_INCOMPLETE, ==, 0);
     g_assert_cmpuint(counter(b, "resync-bytes"), ==, 64 * MIB);
 
-    /* What a node says of its own memory is not believed while another is complete. */
+    /* While another node is complete a node is not believed. */
     fibre_aim(box, FIBRE_FLIP, ~marker);
     mem_write(a, AT, &(uint64_t){ ~marker }, sizeof(marker));
     fibre_wait_hit(box);
