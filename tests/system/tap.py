@@ -127,18 +127,26 @@ def internet_sum(data):
 
 
 def ping(net, node, other, count=3, size=8000):
-    """That many answers, with the same bytes, which were not cut to fragments."""
+    """That many answers, with the same bytes, which were not cut to fragments; what gets lost is sent again."""
     with net.socket(node, socket.SOCK_RAW, socket.IPPROTO_ICMP) as sock:
         sock.setsockopt(socket.IPPROTO_IP, 10, DO_NOT_CUT)      # IP_MTU_DISCOVER
+        sock.settimeout(2)
         for number in range(count):
             body = struct.pack("!HH", node, number) + os.urandom(size - 4)
             check = internet_sum(struct.pack("!BBH", ECHO, 0, 0) + body)
-            sock.sendto(struct.pack("!BBH", ECHO, 0, check) + body, (address(other), 0))
-            while True:
-                got = sock.recv(65536)[20:]
-                if got[0] == ANSWER and got[4:8] == body[:4]:
-                    break
-            expect(got[4:] == body, f"node {other} answers node {node} something else")
+            asks = struct.pack("!BBH", ECHO, 0, check) + body
+            wait_for(f"node {other} answers node {node}", lambda asks=asks: is_answered(sock, other, asks))
+
+
+def is_answered(sock, other, asks):
+    sock.sendto(asks, (address(other), 0))
+    with contextlib.suppress(TimeoutError):
+        while True:
+            got = sock.recv(65536)[20:]
+            if got[0] == ANSWER and got[4:8] == asks[4:8]:
+                expect(got[4:] == asks[4:], f"node {other} answers something else")
+                return True
+    return False
 
 
 def send(net, node, other, count, size):
