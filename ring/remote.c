@@ -125,7 +125,7 @@ void rfm_remote_ask(struct rfm_remote *remote, struct rfm_remote_request *reques
 	request->message = ++remote->message;
 	request->follows = request->op == RFM_REMOTE_SEND &&
 			   to_port(remote->first, request->node, request->key);
-	remote->stats.asked++;
+	request->number = ++remote->stats.asked;
 	if (remote->last)
 		remote->last->next = request;
 	else
@@ -507,16 +507,16 @@ static bool may_go_on(const struct rfm_remote_part *part, uint64_t now)
 	return part->request && (part->taken || part->lost || !is_late(part->request, now));
 }
 
-/* Asked or begun anew since @last was: left for the next run, so that this one ends. */
-static bool is_newer(const struct rfm_remote_request *request, uint32_t last)
+/* Asked since @last was, by a done(): left for the next run, so that this one ends. */
+static bool is_newer(const struct rfm_remote_request *request, uint64_t last)
 {
-	return (int32_t)(request->message - last) > 0;
+	return request->number > last;
 }
 
 static void run_deadlines(struct rfm_remote *remote, uint64_t now, uint64_t *next)
 {
 	struct rfm_remote_request *request = remote->first;
-	const uint32_t last = remote->message;
+	const uint64_t last = remote->stats.asked;
 
 	while (request) {
 		const struct rfm_source *source = &remote->node->sources[request->node];
@@ -565,7 +565,7 @@ static bool run_parts(struct rfm_remote *remote, uint64_t now, uint64_t *next)
 static bool run_requests(struct rfm_remote *remote, uint64_t now)
 {
 	struct rfm_remote_request *request = remote->first, *after;
-	const uint32_t last = remote->message;
+	const uint64_t last = remote->stats.asked;
 	struct rfm_remote_part *part;
 
 	for (; request; request = after) {

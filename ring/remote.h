@@ -100,7 +100,8 @@ struct rfm_remote_request {
 	struct rfm_remote_request *next;
 	uint64_t incarnation, own_incarnation;	/* of the node, and of this one */
 	uint64_t deadline;
-	uint32_t message;	/* its number, from this node */
+	uint64_t number;	/* how many had been asked then, with it */
+	uint32_t message;	/* SEND: its number, from this node */
 	bool follows;		/* SEND: another one goes to the same port before it */
 	uint32_t asked, finished;	/* bytes */
 };
