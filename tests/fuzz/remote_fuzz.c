@@ -668,9 +668,13 @@ static void begin(struct input *in)
 static void end(void)
 {
 	world.stuck = false;
-	for (unsigned int i = 0; i < 40; i++) {
+	/* A resync asks one after the other, and nobody here finds that they have gone. */
+	for (unsigned int i = 0; i < 20 * (OTHERS + 4); i++) {
 		world.now += RFM_REMOTE_PATIENCE_NS / 20;
 		run();
+		/* What ended may have been asked again: that is a run's of its own. */
+		for (unsigned int again = 0; world.awake && again < RFM_RING_NODES; again++)
+			run();
 		pull(1000);
 		check_remote();
 	}
