@@ -240,19 +240,6 @@ static void measure_tls(void)
 	measure_link("two nodes, saturated, round", false);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
-}
-
 /* In turns with what it is measured by, so that both see the same machine. */
 static void measure_remote(struct row row, enum bench_operation what, const char *measure_name,
 			   enum bench_operation measure)
@@ -264,8 +251,8 @@ static void measure_remote(struct row row, enum bench_operation what, const char
 		values[i] = checked(bench_remote(what, share / TURNS, why));
 	}
 	row.nodes = 2;
-	row.value = median(values, TURNS) / 1000;
-	row.beside = median(besides, TURNS) / 1000;
+	row.value = bench_median(values, TURNS) / 1000;
+	row.beside = bench_median(besides, TURNS) / 1000;
 	row.beside_what = measure_name;
 	add_row(row);
 }

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -55,6 +56,13 @@ void bench_fail(struct bench_shared *shared, const char *format, ...);
 
 /** bench_ready() - in a member: set up; wait until @count are */
 void bench_ready(struct bench_shared *shared, unsigned int count);
+
+/**
+ * bench_median() - of @count values, which it puts in order
+ *
+ * Others may have the CPU for a while: one bad value does not move it.
+ */
+double bench_median(double *values, size_t count);
 
 /** bench_handoff() - one eventfd after the other, round @processes; ns a hop */
 double bench_handoff(unsigned int processes, double seconds, char *sentence);

@@ -118,15 +118,19 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Others may have the CPU for a while: the median is not moved by one bad slice. */
-static double median(const struct bench_shared *shared)
+double bench_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_size);
+	return values[count / 2];
+}
+
+static double median_slice(const struct bench_shared *shared)
 {
 	double each[BENCH_SLICES];
 
 	for (int i = 0; i < BENCH_SLICES; i++)
 		each[i] = (double)shared->ns[i] / (double)(shared->units[i] ? shared->units[i] : 1);
-	qsort(each, BENCH_SLICES, sizeof(each[0]), by_size);
-	return each[BENCH_SLICES / 2];
+	return bench_median(each, BENCH_SLICES);
 }
 
 double bench_run(const struct bench_team *team, char *sentence)
@@ -142,7 +146,7 @@ double bench_run(const struct bench_team *team, char *sentence)
 		return bench_why(sentence, "no room for the results: %s", strerror(errno));
 	fflush(stdout);
 	if (!start(team, shared, pids, sentence) && !await(team, shared, pids, sentence))
-		result = median(shared);
+		result = median_slice(shared);
 	end_all(team, pids);
 	munmap(shared, sizeof(*shared));
 	return result;
