@@ -269,11 +269,12 @@ int rfm_command_run(struct rfm_card *card, struct rfm_command *command)
 
 /*
  * The same of one that waits for other nodes, at most for so many jiffies, and for its slot
- * before. Return: -EINTR, -ETIMEDOUT if it was not begun, or was cancelled; else as
- * rfm_command_run().
+ * before. Only a kill ends what is @once: a cancelled one may have been done, and a signal is
+ * also how a task is stopped, frozen, or called to work of io_uring. Return: -EINTR, -ETIMEDOUT
+ * if it was not begun, or was cancelled; else as rfm_command_run().
  */
 static int rfm_command_ask(struct rfm_card *card, struct rfm_command *command,
-			   long left)
+			   long left, bool once)
 {
 	int idx, ret;
 
@@ -283,7 +284,8 @@ static int rfm_command_ask(struct rfm_card *card, struct rfm_command *command,
 	if (ret)
 		return ret;
 	rfm_command_look(card, command);
-	left = wait_for_completion_interruptible_timeout(&command->end, left);
+	left = once ? wait_for_completion_killable_timeout(&command->end, left) :
+		      wait_for_completion_interruptible_timeout(&command->end, left);
 	if (left <= 0) {
 		if (rfm_card_enter(card, &idx)) {
 			rfm_requests_cancel(&card->hw, command);
@@ -403,8 +405,8 @@ int rfm_operate_finish(struct rfm_operate *operate)
 }
 
 /*
- * RFM_IOC_REMOTE. Return: as rfm_operate_prepare() and rfm_command_ask(). What must not be
- * done twice is not begun again after a signal: whether it was done then is not known.
+ * RFM_IOC_REMOTE. Return: as rfm_operate_prepare() and rfm_command_ask(). To read or write
+ * the same bytes twice does no harm.
  */
 int rfm_remote(struct rfm_file *file, void *arg)
 {
@@ -416,10 +418,8 @@ int rfm_remote(struct rfm_file *file, void *arg)
 	if (ret)
 		return ret;
 	ret = rfm_command_ask(file->card, &operate.command,
-			      rfm_jiffies(args->timeout_ms));
-	if (ret == -EINTR && operate.command.result == RFM_REQUEST_CANCELLED &&
-	    args->op != RFM_OP_READ && args->op != RFM_OP_WRITE)
-		ret = -EREMOTEIO;
+			      rfm_jiffies(args->timeout_ms),
+			      args->op != RFM_OP_READ && args->op != RFM_OP_WRITE);
 	if (ret)
 		operate.command.error = ret;
 	ret = rfm_operate_finish(&operate);
@@ -449,7 +449,8 @@ int rfm_resync(struct rfm_file *file, void *arg)
 
 	if (!nearest && args->node >= RFM_NODES)
 		return -EINVAL;
-	ret = rfm_command_ask(card, &command, rfm_jiffies(args->timeout_ms));
+	ret = rfm_command_ask(card, &command, rfm_jiffies(args->timeout_ms),
+			      false);
 	if (ret == -EADDRINUSE)
 		return -EALREADY;
 	if (ret == -ENODATA && nearest)

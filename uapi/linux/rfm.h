@@ -763,9 +763,9 @@ enum rfm_op {
  * room all the time: not done. ECONNREFUSED: nobody listens at that port. EMSGSIZE: the
  * message is longer than its listener takes. ENOLINK: this node is off the ring: not done.
  * EREMOTEIO: done, once, or not: nobody here knows, as that node has left the ring or begun
- * anew, or this machine has moved to another host; also if a signal came before the end of
- * CAS, ADD or SEND. ETIMEDOUT: the same, after @timeout_ms. EINTR: a signal came, READ or
- * WRITE, or nothing was begun yet. EINVAL: a field that cannot be, or there: not all of it is in
+ * anew, or this machine has moved to another host. ETIMEDOUT: the same, after @timeout_ms.
+ * EINTR: a signal came, READ or WRITE, or nothing was begun yet: only a kill ends a CAS, ADD
+ * or SEND that was, and after 5 s each ends by itself. EINVAL: a field that cannot be, or there: not all of it is in
  * the memory, or the word not aligned. EIO: the card cannot reach this machine's memory. ENOMEM:
  * nothing was begun. After an error some bytes may have been read or written.
  *

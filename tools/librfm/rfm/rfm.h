@@ -462,7 +462,7 @@ RFM_API int rfm_put(struct rfm *rfm, uint32_t node, uint64_t offset, const void 
  *
  * No other such operation on the word comes in between; plain stores may. The change is a
  * store of its home: it goes to every node, and is in this node's memory when this returns.
- * Errors as rfm_get(), but that a signal before the end is EREMOTEIO.
+ * Errors as rfm_get(); once it was begun no signal ends it.
  */
 RFM_API int rfm_cas64(struct rfm *rfm, uint32_t node, uint64_t offset, uint64_t compare,
 		      uint64_t value, uint64_t *old, int timeout_ms);
