@@ -27,7 +27,7 @@ EXAMPLES = TOP / "tools" / "librfm" / "examples"
 GUIDE = (TOP / "docs" / "python.md").read_text(encoding="utf-8")
 SECONDS = 20        # of a processor, for a job in CI
 PYTEST = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "rfm_pytest", "-p", "no:cacheprovider",
-          "-o", "faulthandler_timeout=300"]
+          "-o", "faulthandler_timeout=120"]
 
 
 @functools.cache
@@ -42,12 +42,17 @@ def made(*command, package=PACKAGE, status=0, environment=(), **options):
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{TOP}/build/tools:{os.environ['PATH']}",
                    "PYTHONPATH": str(package), "LD_LIBRARY_PATH": f"{TOP}/build/librfm:{TOP}/build/ring",
                    **dict(environment)}
-    done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, check=False,
-                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=TOP, env=environment, **options)
-    for line in done.stdout.splitlines():
-        print(f"# {line}")
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+        try:
+            done = subprocess.run([str(word) for word in command], stdout=output, stderr=subprocess.STDOUT, check=False,
+                                  stdin=subprocess.DEVNULL, cwd=TOP, env=environment, **options)
+        finally:        # also of what is stopped: where it was is its last word
+            output.seek(0)
+            said = output.read()
+            for line in said.splitlines():
+                print(f"# {line}")
     expect(done.returncode == status, f"{Path(command[0]).name}: status {done.returncode}")
-    return done.stdout
+    return said
 
 
 def calls(folder):
