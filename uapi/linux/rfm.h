@@ -765,9 +765,10 @@ enum rfm_op {
  * EREMOTEIO: done, once, or not: nobody here knows, as that node has left the ring or begun
  * anew, or this machine has moved to another host. ETIMEDOUT: the same, after @timeout_ms.
  * EINTR: a signal came, READ or WRITE, or nothing was begun yet: only a kill ends a CAS, ADD
- * or SEND that was, and after 5 s each ends by itself. EINVAL: a field that cannot be, or there: not all of it is in
- * the memory, or the word not aligned. EIO: the card cannot reach this machine's memory. ENOMEM:
- * nothing was begun. After an error some bytes may have been read or written.
+ * or SEND that was, and after 5 s each ends by itself. EINVAL: a field that cannot be, or
+ * there: not all of it is in the memory, or the word not aligned. EIO: the card cannot reach
+ * this machine's memory. ENOMEM: nothing was begun. After an error some bytes may have been
+ * read or written.
  *
  * READ needs a descriptor that is open for reading, all others one for writing (EBADF).
  *
