@@ -579,7 +579,7 @@ static void *receive_after_signals(void *arg)
 
 	for (i = 0; i < 10; i++) {		/* the first ones may come before the call */
 		pthread_kill(receiver->sender, SIGALRM);
-		usleep(50000);
+		sleep_ms(50);
 	}
 	CHECK_EQ(receive(receiver->port, &got, 8, &header), 8);
 	return NULL;
