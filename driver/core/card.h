@@ -117,6 +117,7 @@ struct rfm_card {
 	struct rfm_holds holds;
 	struct mutex probe_lock;	/* a ring test, and who else clears OWN DATA */
 	struct mutex verify_lock;	/* a query, until its answers are read */
+	u32 look_ns;			/* how long the end of a command is looked for; any lock */
 	struct rfm_dispatch dispatch;
 };
 

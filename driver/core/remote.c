@@ -17,8 +17,9 @@
 #include "core/notify.h"
 #include "core/remote.h"
 
-/* So long it is looked for before the caller sleeps. */
-#define RFM_LOOK_NS	30000
+/* So long it is looked for before the caller sleeps: longer while that finds it. */
+#define RFM_LOOK_NS_MIN	25000
+#define RFM_LOOK_NS_MAX	400000
 
 /* What the card is told to end, or what ends at once, should have; else it is looked at. */
 #define RFM_END_TIME	(10 * HZ)
@@ -191,20 +192,23 @@ int rfm_command_begin(struct rfm_card *card, struct rfm_command *command,
 
 /*
  * Looks for the end of a command that was just begun: another node may be as near as
- * some microseconds.
+ * some microseconds. Where that is in vain, the next ones are looked for half as long.
  */
 static void rfm_command_look(struct rfm_card *card, struct rfm_command *command)
 {
-	u64 until = ktime_get_ns() + RFM_LOOK_NS;
+	u32 look = clamp(READ_ONCE(card->look_ns), RFM_LOOK_NS_MIN, RFM_LOOK_NS_MAX);
+	u64 until = ktime_get_ns() + look;
+	bool found;
 	int idx;
 
 	if (!rfm_card_enter(card, &idx))
 		return;
-	while (!completion_done(&command->end) &&
-	       !rfm_requests_look(&card->hw, command) &&
+	while (!(found = completion_done(&command->end) ||
+		 rfm_requests_look(&card->hw, command)) &&
 	       ktime_get_ns() < until && !need_resched())
 		cpu_relax();
 	rfm_card_exit(card, idx);
+	WRITE_ONCE(card->look_ns, found ? look * 2 : look / 2);
 }
 
 /* Is the card there, and at work? One that has gone has said so already. */

@@ -222,9 +222,20 @@ static void rfm_requests_serve_all(struct rfm_hw *hw)
 	} while (more);
 }
 
+/* What the card has ended by then it tells without an interrupt. The card is entered. */
+static u32 rfm_requests_status(struct rfm_hw *hw)
+{
+	u32 status = readl(hw->ext + RFM_EXT_REQUEST_STATUS);
+
+	if (status & RFM_EXT_REQUEST_TOLD)
+		rfm_requests_serve(hw);
+	return status;
+}
+
 /* Has the card ended it? Then its owner has been told. The card is entered. */
 bool rfm_requests_look(struct rfm_hw *hw, const struct rfm_command *command)
 {
+	rfm_requests_status(hw);
 	if (!rfm_slot_done(&hw->requests, command->slot))
 		return false;
 	rfm_requests_serve(hw);
@@ -245,7 +256,7 @@ bool rfm_requests_room(const struct rfm_hw *hw, bool asks)
 bool rfm_requests_work(struct rfm_hw *hw)
 {
 	return rfm_card_answers(hw->card) &&
-	       readl(hw->ext + RFM_EXT_REQUEST_STATUS) & RFM_EXT_REQUEST_RUNNING;
+	       rfm_requests_status(hw) & RFM_EXT_REQUEST_RUNNING;
 }
 
 /**

@@ -205,6 +205,42 @@ static void engine_run(Rfm5565State *s)
     }
 }
 
+/*
+ * A CPU comes to make a turn of the engine itself: nobody is woken up for what
+ * it brings, until it leaves. Under both locks; it keeps the BQL. Returns
+ * false if that can only be done in the engine's context.
+ */
+bool rfm5565_engine_come(Rfm5565State *s)
+{
+    if (s->quiesced || !s->rx.attached || !s->tx.attached) {
+        return false;
+    }
+    s->turn_of = current_cpu;
+    return true;
+}
+
+void rfm5565_engine_leave(Rfm5565State *s)
+{
+    s->turn_of = NULL;
+}
+
+/* Has the CPU that this is come? Any thread. */
+bool rfm5565_engine_is_here(const Rfm5565State *s)
+{
+    return current_cpu && s->turn_of == current_cpu;
+}
+
+/* The turn of one that has come, under the lock. */
+void rfm5565_engine_turn_here(Rfm5565State *s)
+{
+    bool more = rfm5565_engine_receive(s, FRAMES_PER_RUN, rfm5565_now());
+
+    more |= engine_send(s, rfm5565_now());
+    if (more) {
+        qemu_bh_schedule(s->engine_bh);
+    }
+}
+
 static void engine_turn(void *opaque)
 {
     Rfm5565State *s = opaque;

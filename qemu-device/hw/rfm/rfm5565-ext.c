@@ -305,6 +305,11 @@ static void request_control_write(Rfm5565State *s, const Rfm5565RegOp *op)
     rfm5565_requests_control(s, op->value);
 }
 
+static uint64_t request_status_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return s->remote.status | (s->remote.told ? RFM_EXT_REQUEST_TOLD : 0);
+}
+
 static void request_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_requests_begin(s, op->value);
@@ -471,7 +476,7 @@ static const Rfm5565Reg ext_regs[] = {
     { .name = "REQUEST_CONTROL", .offset = RFM_EXT_REQUEST_CONTROL, .width = 4,
       .field = REMOTE_FIELD(control), .write = request_control_write },
     { .name = "REQUEST_STATUS", .offset = RFM_EXT_REQUEST_STATUS, .width = 4,
-      .field = REMOTE_FIELD(status) },
+      .field = REMOTE_FIELD(status), .read = request_status_read },
     { .name = "REQUEST_BEGIN", .offset = RFM_EXT_REQUEST_BEGIN, .width = 4,
       .write = request_begin_write },
     { .name = "REQUEST_CANCEL", .offset = RFM_EXT_REQUEST_CANCEL, .width = 4,
@@ -502,12 +507,21 @@ static const Rfm5565Bank ext_bank = {
 
 static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return rfm5565_bank_read(opaque, &ext_bank, addr, size);
+    Rfm5565State *s = opaque;
+    uint64_t value;
+
+    s->remote.told = addr == RFM_EXT_REQUEST_STATUS && rfm5565_remote_look(s);
+    value = rfm5565_bank_read(s, &ext_bank, addr, size);
+    s->remote.told = false;
+    return value;
 }
 
 static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
     rfm5565_bank_write(opaque, &ext_bank, addr, value, size);
+    if (addr == RFM_EXT_REQUEST_BEGIN) {
+        rfm5565_remote_begun(opaque);
+    }
 }
 
 /* Unaligned, so that we see what the guest did, and answer it as we say. */

@@ -123,6 +123,9 @@ static void remote_wake(void *opaque)
     Rfm5565State *s = opaque;
 
     s->remote.woken_ns = rfm5565_now();
+    if (rfm5565_engine_is_here(s)) {
+        return;     /* whoever lends it a turn runs this, too */
+    }
     s->remote.wants_turn = !may_send(s);
     qemu_bh_schedule(may_send(s) ? s->remote.bh : s->remote.main_bh);
 }
@@ -207,6 +210,63 @@ static void remote_main(void *opaque)
     if (more) {
         qemu_bh_schedule(s->remote.main_bh);
     }
+}
+
+/*
+ * A CPU has rung the doorbell, or looks for the end of what it asked for. It
+ * does what is to be done itself: to wake other threads takes longer than all
+ * the rest. With the BQL, which it keeps. Returns false if others must do it.
+ */
+static bool come(Rfm5565State *s)
+{
+    bool here;
+
+    rfm5565_lock(s);
+    here = !rfm5565_is_unreachable(s) && runstate_is_running() &&
+           s->remote.status == RFM_EXT_REQUEST_RUNNING && may_send(s) &&
+           rfm5565_engine_come(s);
+    rfm5565_update_and_unlock(s);
+    return here;
+}
+
+static void turn_and_leave(Rfm5565State *s)
+{
+    rfm5565_lock(s);
+    rfm5565_engine_turn_here(s);
+    run_remote(s);
+    rfm5565_engine_turn_here(s);
+    rfm5565_engine_leave(s);
+    rfm5565_update_and_unlock(s);
+}
+
+/* What is left over is for the main context. */
+static void leave_rest(Rfm5565State *s)
+{
+    if (!QTAILQ_EMPTY(&s->remote.begun) || !QTAILQ_EMPTY(&s->remote.ended)) {
+        qemu_bh_schedule(s->remote.main_bh);
+    }
+}
+
+void rfm5565_remote_begun(Rfm5565State *s)
+{
+    if (come(s)) {
+        rfm5565_requests_start(s);
+        turn_and_leave(s);
+    }
+    leave_rest(s);
+}
+
+/* Returns whether it has told of some. */
+bool rfm5565_remote_look(Rfm5565State *s)
+{
+    bool told = false;
+
+    if (come(s)) {
+        turn_and_leave(s);
+        told = rfm5565_requests_look(s);
+        leave_rest(s);
+    }
+    return told;
 }
 
 /* With each tick of the engine. No part of a MERGE is there when leave ends. */

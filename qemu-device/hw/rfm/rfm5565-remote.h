@@ -92,6 +92,7 @@ typedef struct Rfm5565Remote {
     uint64_t base;
     uint32_t control;
     uint32_t status;
+    bool told;                  /* (BQL) by the read that is under way */
 
     /* The table, from when it was enabled; changed under both locks */
     uint64_t table;
@@ -128,6 +129,8 @@ void rfm5565_remote_loading(Rfm5565State *s);
 void rfm5565_remote_stopped(Rfm5565State *s);
 void rfm5565_remote_go_on(Rfm5565State *s);
 void rfm5565_remote_tick(Rfm5565State *s, uint64_t now);
+void rfm5565_remote_begun(Rfm5565State *s);
+bool rfm5565_remote_look(Rfm5565State *s);
 void rfm5565_remote_check_room(Rfm5565State *s);
 void rfm5565_remote_packet_end(Rfm5565State *s, uint64_t cookie,
                                enum rfm_packet_fate fate);
@@ -145,6 +148,8 @@ void rfm5565_requests_control(Rfm5565State *s, uint32_t value);
 void rfm5565_requests_begin(Rfm5565State *s, uint32_t slot);
 void rfm5565_requests_cancel(Rfm5565State *s, uint32_t slot);
 void rfm5565_requests_disable(Rfm5565State *s);
+bool rfm5565_requests_look(Rfm5565State *s);
+void rfm5565_requests_start(Rfm5565State *s);
 bool rfm5565_requests_run(Rfm5565State *s);
 void rfm5565_requests_stopped(Rfm5565State *s);
 void rfm5565_requests_saving(Rfm5565State *s);

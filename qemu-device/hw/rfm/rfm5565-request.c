@@ -9,9 +9,9 @@
  *                   waiting      for memory, while others are started
  *                    (lock)
  *
- * Every slot that is not IDLE is in one of these places. Doorbells change
- * queues and nothing else, so they cost a guest that rings them all the time
- * its own time only.
+ * Every slot that is not IDLE is in one of these places. A doorbell starts one
+ * request at most, and who looks for ends is told of some: a CPU that does so
+ * all the time has the BQL no longer at a time than the main context.
  */
 
 #include "qemu/osdep.h"
@@ -45,7 +45,9 @@ void rfm5565_request_end(Rfm5565Request *r, uint32_t result)
     r->state = RFM5565_REQUEST_ENDED;
     r->result = result;
     QTAILQ_INSERT_TAIL(&remote->ended, r, next);
-    qemu_bh_schedule(remote->main_bh);
+    if (!rfm5565_engine_is_here(r->card)) {
+        qemu_bh_schedule(remote->main_bh);
+    }
 }
 
 /* Nobody gets to it any more. Its memory stays until it is told, or dropped. */
@@ -175,7 +177,6 @@ void rfm5565_requests_begin(Rfm5565State *s, uint32_t slot)
     if (r && r->state == RFM5565_REQUEST_IDLE) {
         r->state = RFM5565_REQUEST_BEGUN;
         QTAILQ_INSERT_TAIL(&s->remote.begun, r, next);
-        qemu_bh_schedule(s->remote.main_bh);
     }
 }
 
@@ -651,8 +652,11 @@ static void count_request(Rfm5565State *s, const Rfm5565Request *r)
     }
 }
 
-/* Returns false if there is none, or none that can be told. */
-static bool tell_next(Rfm5565State *s, uint32_t *bytes)
+/*
+ * Returns false if there is none, or none that can be told. Who @looks for it
+ * needs no interrupt.
+ */
+static bool tell_next(Rfm5565State *s, bool looks, uint32_t *bytes)
 {
     Rfm5565Request *r;
 
@@ -675,8 +679,10 @@ static bool tell_next(Rfm5565State *s, uint32_t *bytes)
         s->remote.engine.ops->wake(s);  /* who sends to a port from here */
     }
     release_request(r);
-    s->ext.causes |= BIT(RFM_VECTOR_DMA);
-    rfm5565_events_schedule(s);
+    if (!looks) {
+        s->ext.causes |= BIT(RFM_VECTOR_DMA);
+        rfm5565_events_schedule(s);
+    }
     rfm5565_update_and_unlock(s);
     return true;
 }
@@ -689,22 +695,49 @@ void rfm5565_requests_stopped(Rfm5565State *s)
 {
     uint32_t bytes = 0;
 
-    while (tell_next(s, &bytes)) {
+    while (tell_next(s, false, &bytes)) {
         /* There is no other turn. */
+    }
+}
+
+/* Returns how many; if there may be @more. */
+static unsigned tell_some(Rfm5565State *s, bool looks, bool *more)
+{
+    uint32_t bytes = 0;
+    unsigned told = 0;
+
+    *more = true;
+    while (told < SLOTS_PER_RUN && bytes < BYTES_PER_RUN &&
+           (*more = tell_next(s, looks, &bytes))) {
+        told++;
+    }
+    return told;
+}
+
+/* For a CPU that looks for ends. Returns whether it has told of some. */
+bool rfm5565_requests_look(Rfm5565State *s)
+{
+    bool more;
+
+    return tell_some(s, true, &more);
+}
+
+/* The one that was begun first, if none waits before it. */
+void rfm5565_requests_start(Rfm5565State *s)
+{
+    if (QTAILQ_EMPTY(&s->remote.waiting)) {
+        start_next(s);
     }
 }
 
 /* Returns whether there may be more. */
 bool rfm5565_requests_run(Rfm5565State *s)
 {
-    uint32_t bytes = 0, before;
-    unsigned told = 0, started = 0;
-    bool more = true;
+    unsigned started = 0;
+    uint32_t before;
+    bool more;
 
-    while (told < SLOTS_PER_RUN && bytes < BYTES_PER_RUN &&
-           (more = tell_next(s, &bytes))) {
-        told++;
-    }
+    tell_some(s, false, &more);
     before = s->remote.bounced;
     while (started < SLOTS_PER_RUN &&
            s->remote.bounced < before + BYTES_PER_RUN && start_next(s)) {

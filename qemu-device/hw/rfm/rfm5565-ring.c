@@ -145,7 +145,8 @@ static void card_kick(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    if (current_cpu && rfm5565_engine_send_inline(s)) {
+    if (rfm5565_engine_is_here(s) ||
+        (current_cpu && rfm5565_engine_send_inline(s))) {
         return;
     }
     qemu_bh_schedule(qatomic_read(&s->streaming) ? s->stream_bh

@@ -33,6 +33,8 @@
  *   tries the lock, but never waits for it; if it gets it, it does the engine's
  *   sending turn itself (rfm5565_engine_send_inline()). Without room a store
  *   waits with the BQL released, and what makes room never needs the BQL.
+ *   One that asks something of another node, or looks for its end, makes whole
+ *   turns of the engine, under both locks (rfm5565_engine_come()).
  * - The DMA engine is a second producer, and operations at one node are a
  *   third, under the lock but without the BQL. While one of them sends, stores
  *   and it take turns by @producer, which comes after the lock. It begins under
@@ -275,6 +277,7 @@ struct Rfm5565State {
 
     /* The ring */
     AioContext *ctx;            /* of the engine */
+    CPUState *turn_of;          /* (BQL) who makes its turn in its place */
     struct rfm_node node;
     struct rfm_link_tx link_tx;
     struct rfm_link_rx link_rx;
@@ -448,6 +451,10 @@ void rfm5565_engine_init(Rfm5565State *s);
 void rfm5565_engine_exit(Rfm5565State *s);
 void rfm5565_engine_arm_pace(Rfm5565State *s);
 bool rfm5565_engine_send_inline(Rfm5565State *s);
+bool rfm5565_engine_come(Rfm5565State *s);
+void rfm5565_engine_leave(Rfm5565State *s);
+bool rfm5565_engine_is_here(const Rfm5565State *s);
+void rfm5565_engine_turn_here(Rfm5565State *s);
 bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now);
 void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port);
 
