@@ -175,17 +175,78 @@ static bool engine_send(Rfm5565State *s, uint64_t now)
            FRAMES_PER_RUN;
 }
 
+/*
+ * A CPU comes, under both locks, and keeps the BQL until it leaves. Nobody is
+ * woken up meanwhile for what it brings: it sends that itself, at the latest
+ * when it leaves. Returns false where that can only be done in the engine's
+ * context.
+ */
+bool rfm5565_engine_come(Rfm5565State *s)
+{
+    if (s->quiesced || !s->rx.attached || !s->tx.attached) {
+        return false;
+    }
+    qemu_thread_get_self(&s->visitor);
+    s->visited = true;
+    s->brought = false;
+    return true;
+}
+
+/* Has this thread come? Then it has brought something. */
+bool rfm5565_engine_bring(Rfm5565State *s)
+{
+    if (!s->visited || !qemu_thread_is_self(&s->visitor)) {
+        return false;
+    }
+    s->brought = true;
+    return true;
+}
+
+/* A whole turn, by one that has come, under the lock. */
+void rfm5565_engine_visit(Rfm5565State *s)
+{
+    bool more = rfm5565_engine_receive(s, FRAMES_PER_RUN, rfm5565_now());
+
+    s->brought = false;
+    more |= engine_send(s, rfm5565_now());
+    if (more) {
+        qemu_bh_schedule(s->engine_bh);
+    }
+}
+
+/*
+ * Under the lock. What comes soon after another is left to the engine, as with
+ * stores.
+ */
+void rfm5565_engine_leave(Rfm5565State *s)
+{
+    uint64_t now;
+
+    s->visited = false;
+    if (!s->brought) {
+        return;
+    }
+    now = rfm5565_now();
+    if (now - s->last_send_ns <= INLINE_IDLE_NS || engine_send(s, now)) {
+        qemu_bh_schedule(s->engine_bh);
+    }
+}
+
 static void attach_notifier(Rfm5565State *s, Rfm5565Port *port, int fd);
 
 /*
  * Receive, then send. If there is no more to do at once, the engine sleeps
- * until somebody wakes it.
+ * until somebody wakes it. What has woken it, if @woken, is cleared after what
+ * came has gone on, and before it says that it sleeps.
  */
-static void engine_run(Rfm5565State *s)
+static void engine_run(Rfm5565State *s, bool woken)
 {
     bool more;
 
     if (s->quiesced) {
+        if (woken) {
+            rfm_shm_clear_wakeup(&s->rx.shm, false);
+        }
         return;
     }
     if (s->link_rx.shm) {
@@ -194,48 +255,17 @@ static void engine_run(Rfm5565State *s)
     if (s->link_tx.shm) {
         attach_notifier(s, &s->tx, s->tx.shm.fds[2]);
     }
+    qatomic_set(&s->in_turn, true);
     more = rfm5565_engine_receive(s, FRAMES_PER_RUN, rfm5565_now());
     coalesce(s);
+    qatomic_set(&s->in_turn, false);
     more |= engine_send(s, rfm5565_now());
+    if (woken && rfm_shm_is_open(&s->rx.shm)) {
+        rfm_shm_clear_wakeup(&s->rx.shm, false);
+    }
     if (!more && s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling) {
         more = !rfm_shm_wait_data(&s->rx.shm);
     }
-    if (more) {
-        qemu_bh_schedule(s->engine_bh);
-    }
-}
-
-/*
- * A CPU comes to make a turn of the engine itself: nobody is woken up for what
- * it brings, until it leaves. Under both locks; it keeps the BQL. Returns
- * false if that can only be done in the engine's context.
- */
-bool rfm5565_engine_come(Rfm5565State *s)
-{
-    if (s->quiesced || !s->rx.attached || !s->tx.attached) {
-        return false;
-    }
-    s->turn_of = current_cpu;
-    return true;
-}
-
-void rfm5565_engine_leave(Rfm5565State *s)
-{
-    s->turn_of = NULL;
-}
-
-/* Has the CPU that this is come? Any thread. */
-bool rfm5565_engine_is_here(const Rfm5565State *s)
-{
-    return current_cpu && s->turn_of == current_cpu;
-}
-
-/* The turn of one that has come, under the lock. */
-void rfm5565_engine_turn_here(Rfm5565State *s)
-{
-    bool more = rfm5565_engine_receive(s, FRAMES_PER_RUN, rfm5565_now());
-
-    more |= engine_send(s, rfm5565_now());
     if (more) {
         qemu_bh_schedule(s->engine_bh);
     }
@@ -246,7 +276,7 @@ static void engine_turn(void *opaque)
     Rfm5565State *s = opaque;
 
     rfm5565_lock(s);
-    engine_run(s);
+    engine_run(s, false);
     rfm5565_update_and_unlock(s);
 }
 
@@ -258,8 +288,7 @@ static void rx_woken(EventNotifier *e)
 
     rfm5565_lock(s);
     if (rfm_shm_is_open(&s->rx.shm)) {
-        rfm_shm_clear_wakeup(&s->rx.shm, false);
-        engine_run(s);
+        engine_run(s, true);
     }
     rfm5565_update_and_unlock(s);
 }
@@ -284,7 +313,7 @@ static void rx_poll_ready(EventNotifier *e)
     Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
 
     rfm5565_lock(s);
-    engine_run(s);
+    engine_run(s, false);
     rfm5565_update_and_unlock(s);
 }
 
@@ -304,7 +333,7 @@ static void rx_poll_end(EventNotifier *e)
 
     rfm5565_lock(s);
     s->rx.polling = false;
-    engine_run(s);
+    engine_run(s, false);
     rfm5565_update_and_unlock(s);
 }
 
@@ -315,7 +344,7 @@ static void tx_woken(EventNotifier *e)
     rfm5565_lock(s);
     if (rfm_shm_is_open(&s->tx.shm)) {
         rfm_shm_clear_wakeup(&s->tx.shm, true);
-        engine_run(s);
+        engine_run(s, false);
     }
     rfm5565_update_and_unlock(s);
 }
@@ -393,7 +422,7 @@ static void engine_tick(void *opaque)
         timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
     }
     rfm5565_ring_flush_capture(s);
-    engine_run(s);
+    engine_run(s, false);
     rfm5565_update_and_unlock(s);
 }
 

@@ -126,18 +126,23 @@ void rfm5565_bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
     const uint64_t all = MAKE_64BIT_MASK(0, size * 8);
     uint64_t left = all;
     Rfm5565RegOp op;
+    bool here;
     int shift;
 
     if (rfm5565_is_unreachable(s)) {
         return;
     }
     rfm5565_lock(s);
+    here = rfm5565_engine_come(s);
     for (size_t i = 0; i < bank->count && left; i++) {
         if (find_part(bank, &bank->regs[i], addr, size, &op, &shift)) {
             op.value = shift_by(value, -shift) & op.mask;
             reg_write(s, &bank->regs[i], &op);
             left &= ~shift_by(op.mask, shift);
         }
+    }
+    if (here) {
+        rfm5565_engine_leave(s);
     }
     rfm5565_update_and_unlock(s);
     if (left == all) {

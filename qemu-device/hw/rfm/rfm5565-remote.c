@@ -123,8 +123,8 @@ static void remote_wake(void *opaque)
     Rfm5565State *s = opaque;
 
     s->remote.woken_ns = rfm5565_now();
-    if (rfm5565_engine_is_here(s)) {
-        return;     /* whoever lends it a turn runs this, too */
+    if (s->remote.visited) {
+        return;     /* whoever is here runs it before he leaves */
     }
     s->remote.wants_turn = !may_send(s);
     qemu_bh_schedule(may_send(s) ? s->remote.bh : s->remote.main_bh);
@@ -225,6 +225,7 @@ static bool come(Rfm5565State *s)
     here = !rfm5565_is_unreachable(s) && runstate_is_running() &&
            s->remote.status == RFM_EXT_REQUEST_RUNNING && may_send(s) &&
            rfm5565_engine_come(s);
+    s->remote.visited = here;
     rfm5565_update_and_unlock(s);
     return here;
 }
@@ -232,10 +233,11 @@ static bool come(Rfm5565State *s)
 static void turn_and_leave(Rfm5565State *s)
 {
     rfm5565_lock(s);
-    rfm5565_engine_turn_here(s);
+    rfm5565_engine_visit(s);
     run_remote(s);
-    rfm5565_engine_turn_here(s);
+    rfm5565_engine_visit(s);
     rfm5565_engine_leave(s);
+    s->remote.visited = false;
     rfm5565_update_and_unlock(s);
 }
 

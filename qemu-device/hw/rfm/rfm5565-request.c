@@ -45,7 +45,7 @@ void rfm5565_request_end(Rfm5565Request *r, uint32_t result)
     r->state = RFM5565_REQUEST_ENDED;
     r->result = result;
     QTAILQ_INSERT_TAIL(&remote->ended, r, next);
-    if (!rfm5565_engine_is_here(r->card)) {
+    if (!remote->visited) {
         qemu_bh_schedule(remote->main_bh);
     }
 }

@@ -139,14 +139,16 @@ static void card_status(void *opaque, unsigned int what)
 
 /*
  * From a vCPU, with the lock or without, or from the engine with it. The vCPU
- * sends a lone store itself if it can: that saves waking the engine up.
+ * sends a lone store itself if it can, and what it has written to a register:
+ * that saves waking the engine up.
  */
 static void card_kick(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    if (rfm5565_engine_is_here(s) ||
-        (current_cpu && rfm5565_engine_send_inline(s))) {
+    if (rfm5565_engine_bring(s) ||
+        (current_cpu ? rfm5565_engine_send_inline(s)
+                     : qatomic_read(&s->in_turn))) {
         return;
     }
     qemu_bh_schedule(qatomic_read(&s->streaming) ? s->stream_bh

@@ -277,7 +277,10 @@ struct Rfm5565State {
 
     /* The ring */
     AioContext *ctx;            /* of the engine */
-    CPUState *turn_of;          /* (BQL) who makes its turn in its place */
+    bool in_turn;               /* atomic: it receives, and then sends */
+    bool visited;               /* a CPU makes its turn; set under both */
+    bool brought;               /* something to be sent, by: */
+    QemuThread visitor;
     struct rfm_node node;
     struct rfm_link_tx link_tx;
     struct rfm_link_rx link_rx;
@@ -453,8 +456,8 @@ void rfm5565_engine_arm_pace(Rfm5565State *s);
 bool rfm5565_engine_send_inline(Rfm5565State *s);
 bool rfm5565_engine_come(Rfm5565State *s);
 void rfm5565_engine_leave(Rfm5565State *s);
-bool rfm5565_engine_is_here(const Rfm5565State *s);
-void rfm5565_engine_turn_here(Rfm5565State *s);
+bool rfm5565_engine_bring(Rfm5565State *s);
+void rfm5565_engine_visit(Rfm5565State *s);
 bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now);
 void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port);
 
