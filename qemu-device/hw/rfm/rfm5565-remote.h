@@ -82,7 +82,7 @@ typedef struct Rfm5565Remote {
     QEMUBH *bh;                 /* in @ctx, as the next one */
     QEMUTimer *timer;
     QEMUBH *main_bh;            /* main context */
-    bool visited;               /* by a CPU, which does all that is to be done */
+    bool visited;               /* by a CPU, which does all there is */
     bool wants_turn;            /* the main context must let it send first */
     bool wants_room;            /* on the ring */
     uint64_t woken_ns;          /* last */
