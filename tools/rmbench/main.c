@@ -13,7 +13,7 @@
 #define SECONDS_MAX	3600
 
 static const char usage[] =
-	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair|handoff|tls|remote\n"
+	"usage: rmbench [-j] [-s SECONDS] ring|growth|queue|pair|handoff|tls|remote\n"
 	"       rmbench [-j] [-s SECONDS] [-o FIGURE,...] card DEVICE OFFSET [NODE]\n"
 	"       rmbench [-j] [-s SECONDS] [-o FIGURE,...] net ADDRESS PORT\n"
 	"       rmbench answer DEVICE OFFSET | ADDRESS PORT\n"
@@ -22,6 +22,7 @@ static const char usage[] =
 	"another machine, beside bare figures.\n"
 	"\n"
 	"  ring                   rings of processes: all measurements\n"
+	"  growth                 of these what grows with the ring: hops, and saturated nodes\n"
 	"  queue                  the bare shared-memory queue only\n"
 	"  pair                   of these and of two saturated nodes, 64 bytes only\n"
 	"  handoff                two processes that wake each other, without a ring\n"

@@ -16,6 +16,7 @@
 #define RESYNC_LIMIT	1.3	/* times a bulk write */
 #define BESIDE_LIMIT	1.2	/* a store beside packets, times one beside bulk writes */
 #define PACED_BAND	0.03	/* of the card's published rate */
+#define SATURATED_MAX	16	/* nodes: more have no turn in time on a few processors */
 #define TURNS		5	/* of the two that an operation at one node is compared with */
 #define QUEUE_NS	44.0	/* a bare queue with a CRC, 64 bytes, on the first machine */
 
@@ -163,15 +164,31 @@ static double measure_queue(unsigned int bytes)
 	return ns;
 }
 
+static double saturated(unsigned int nodes, unsigned int bytes)
+{
+	const struct bench_ring ring = { .nodes = nodes, .bytes = bytes, .line = "free" };
+
+	return checked(bench_ring(&ring, share, why));
+}
+
 static void measure_saturated(unsigned int bytes, double queue)
 {
-	const struct bench_ring ring = { .nodes = 2, .bytes = bytes, .line = "free" };
-	double ns = checked(bench_ring(&ring, share, why));
-
 	add_row((struct row){
-		.what = "two nodes, saturated, round", .nodes = 2, .bytes = bytes, .value = ns,
-		.unit = "ns", .beside = queue, .beside_what = "bare queue",
+		.what = "two nodes, saturated, round", .nodes = 2, .bytes = bytes,
+		.value = saturated(2, bytes), .unit = "ns",
+		.beside = queue, .beside_what = "bare queue",
 	});
+}
+
+/* What one more member costs: a lone store, and an update of many. */
+static void measure_growth(void)
+{
+	measure_all_hops();
+	for (unsigned int nodes = 2; nodes <= SATURATED_MAX; nodes *= 2)
+		add_row((struct row){
+			.what = "all nodes, saturated, round", .nodes = nodes, .bytes = 64,
+			.value = saturated(nodes, 64), .unit = "ns",
+		});
 }
 
 static void measure_paced(unsigned int bytes, bool redundant, double published)
@@ -303,6 +320,7 @@ struct verb {
 static const struct verb verbs[] = {
 	/* each hop size thrice, queues, and pairs of nodes */
 	{ "ring", measure_everything, 3 * SIZES + 2 + 2 + 4 },
+	{ "growth", measure_growth, 3 * SIZES + 4 },
 	{ "queue", measure_queues, 2 },
 	{ "pair", measure_pair, 2 },
 	{ "handoff", measure_handoffs, 2 },
