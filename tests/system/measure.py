@@ -8,9 +8,9 @@ AT = 0x100000           # 2 MiB from here on are written to
 PORT = 5565
 
 
-def card(lab, only, node=None, seconds=1, timeout=300):
+def card(lab, only, node=None, seconds=1, at=AT, timeout=300):
     """Figures of machine 1's card, the way to a node among them; {(name, bytes): row}."""
-    return rows(lab, "-o", only, "-s", seconds, "card", "/dev/rfm0", AT, *([] if node is None else [node]),
+    return rows(lab, "-o", only, "-s", seconds, "card", "/dev/rfm0", at, *([] if node is None else [node]),
                 timeout=timeout)
 
 
@@ -27,12 +27,13 @@ def rows(lab, *words, timeout=300):
 @contextlib.contextmanager
 def answering(lab, *where):
     """Meanwhile machine 2 answers; without `where` at its card."""
-    answers = lab.start(2, "rmbench", "answer", *(where or ("/dev/rfm0", AT)))
+    words = where or ("/dev/rfm0", AT)
+    answers = lab.start(2, "rmbench", "answer", *words)
     try:
         answers.line()
         yield
     finally:
-        lab.run(2, "pkill", "-f", "rmbench answer " + " ".join(map(str, where or ("/dev/rfm0", AT))), check=False)
+        lab.run(2, "pkill", "-f", "rmbench answer " + " ".join(map(str, words)), check=False)
         answers.stop()
 
 

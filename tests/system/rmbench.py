@@ -13,12 +13,10 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import date
 
 from suite import TOP, Failed, expect, figure, free_ports, plan, run
 
 RMBENCH = str(TOP / "build" / "tools" / "rmbench")
-PAGE = TOP / "docs" / "rmbench.md"
 SOCKETS = "/tmp/rmbench-*"
 NODES = (2, 8, 64, 256)
 RUNS = 3
@@ -283,32 +281,8 @@ def grown(best):
     judged(row)
 
 
-def line_of(row):
-    """A line of the page."""
-    ratio = target = verdict = beside = ""
-    if row["ratio"] is not None:
-        ratio, beside = f"{row['ratio']:.2f}", f"{row['beside']:.2f}, {row['beside_what']}"
-    if row["met"] is not None:
-        low = f"{row['ratio_min']:.2f} to " if row["ratio_min"] else "up to "
-        target, verdict = f"{low}{row['ratio_max']:.2f}", "met" if row["met"] else "missed"
-    size = row["bytes"] or ""
-    return (f"| {row['what']} | {row['nodes']} | {size} | {row['value']:.2f} {row['unit']} | {beside} "
-            f"| {ratio} | {target} | {verdict} |\n")
-
-
-def write_page(rows, load):
-    PAGE.write_text(
-        "<!-- SPDX-License-Identifier: MIT -->\n# `rmbench ring`: the last result\n\n"
-        f"Written by tests/system/rmbench.py (`make check-long`, suite rmbench:targets), {date.today()}, "
-        f"{os.cpu_count()} cores, load average {load:.2f} before it.\n"
-        f"Each figure is the best of {RUNS} runs of {RUN_S} s; [rmbench(1)](man/rmbench.1) says what "
-        "is measured.\n\n"
-        "| measurement | nodes | bytes | measured | beside | ratio | target | |\n"
-        "|---|---|---|---|---|---|---|---|\n" + "".join(map(line_of, rows)))
-
-
 def targets():
-    """every target is met, best of three runs; the table is in docs/rmbench.md"""
+    """every target is met, best of three runs"""
     load = os.getloadavg()[0]
     best = {}
     for _ in range(RUNS):
@@ -318,7 +292,6 @@ def targets():
     grown(best)
     for row in best.values():
         show(row)
-    write_page(best.values(), load)
     missed = [row["what"] for row in best.values() if row["met"] is False]
     expect(not missed, f"missed, with a load average of {load:.2f} before: {missed}")
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -67,12 +68,22 @@ int place_open(struct bench_place *place, const char *device, uint64_t offset)
 
 /* --- ways -------------------------------------------------------------------------------- */
 
+static void take_step(const struct bench_line *line, const struct rfm_event *event)
+{
+	if (line->step == CARD_WAKE)
+		samples_add(line->steps, now_ns() - event->time_ns, 1);
+	else if (!(event->flags & RFM_EVENT_AGE_UNKNOWN))
+		samples_add(line->steps, event->arrival_ns - event->origin_ns, 1);
+}
+
 static int watch_get(struct bench_line *line, uint32_t *number)
 {
 	struct rfm_event event;
 
 	if (read(line->in, &event, sizeof(event)) != sizeof(event))
 		return -1;
+	if (line->steps)
+		take_step(line, &event);
 	memcpy(&line->last, event.bytes, sizeof(line->last));
 	*number = line->last;
 	return 0;
@@ -160,9 +171,10 @@ static int tell_way(const struct bench_place *place, enum card_way way)
 	return 0;
 }
 
-int card_ask(const struct bench_place *place, unsigned int node, enum card_way way, uint64_t for_ns,
-	     struct bench_samples *half)
+int card_ask(const struct bench_place *place, unsigned int node, enum card_way way,
+	     enum card_step step, uint64_t for_ns, struct bench_samples *samples)
 {
+	struct bench_samples whole = { 0 };
 	struct bench_line line;
 	int result;
 
@@ -171,7 +183,10 @@ int card_ask(const struct bench_place *place, unsigned int node, enum card_way w
 	if (open_line(&line, place, way, ANSWER))
 		return -1;
 	line.node = node;
-	result = line_ask(&line, for_ns, half);
+	line.step = step;
+	line.steps = step == CARD_WHOLE ? NULL : samples;
+	result = line_ask(&line, for_ns, step == CARD_WHOLE ? samples : &whole);
+	free(whole.kept);
 	if (way == CARD_INTERRUPT && !result)
 		result = line.put(&line, OVER);
 	close_line(&line);

@@ -23,6 +23,8 @@
  * @last: what was seen last at @polled
  * @node: the other's, or the peer's number
  * @peer: the other's address
+ * @steps: where @get leaves what it knows of a part of the way, NULL: nowhere
+ * @step: which part
  */
 struct bench_line {
 	int (*put)(struct bench_line *line, uint32_t number);
@@ -32,6 +34,8 @@ struct bench_line {
 	uint64_t last;
 	uint32_t node;
 	struct sockaddr_in peer;
+	struct bench_samples *steps;
+	unsigned int step;
 };
 
 /* Is set at each tick. */

@@ -64,7 +64,10 @@ int bench_report(const struct bench_options *options, struct bench_samples **fig
 	if (!options->json)
 		samples_header();
 	for (unsigned int i = 0; i < count; i++) {
-		if (options->json)
+		if (!figures[i]->count)
+			fprintf(stderr, "rmbench: without %s: the cards are on different clocks\n",
+				figures[i]->name);
+		else if (options->json)
 			json_array_append_new(rows, samples_json(figures[i]));
 		else
 			samples_print(figures[i]);
