@@ -42,7 +42,7 @@ check-debug: build ## the driver's suite on a kernel with KASAN, lockdep, kmemle
 	@scripts/test-all --resume check-debug
 
 bench: build ## the card beside what people use instead, ten minutes; BASE=report.json to compare with
-	@tests/bench/run.py $(if $(BASE),--base $(BASE))
+	@tests/bench/main.py $(if $(BASE),--base $(BASE))
 
 coverage: setup ## which lines of driver, card and ring the suites run; SUITES="NAME ..." for some
 	@tests/coverage $(SUITES)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import measure
 from ethernet import both
-from suite import TOP, wait_for
+from suite import TOP
 
 PROGRAMS = TOP / "build" / "bench" / "programs"
 RMBENCH = TOP / "build" / "tools" / "rmbench"
@@ -84,7 +84,7 @@ class Blocks(Contender):
     name = "blocks, by the card and by ivshmem"
 
     def measure(self):
-        return of_rmbench(measure.card(self.lab, "pwrite,pread", seconds=2 * self.seconds).values())
+        return of_rmbench(measure.card(self.lab, "pwrite,pread,stream", seconds=2 * self.seconds).values())
 
 
 class Burst(Contender):
@@ -94,8 +94,8 @@ class Burst(Contender):
     AT = 0x800000
 
     def prepare(self):
-        self.there = all(self.lab.run(node, "rmctl", "set", "rfm0", f"burst={self.AT:#x}+8M", check=False).returncode == 0
-                         for node in (1, 2))
+        self.there = all(self.lab.run(node, "rmctl", "set", "rfm0", f"burst={self.AT:#x}+8M",
+                                      check=False).returncode == 0 for node in (1, 2))
 
     def measure(self):
         if not self.there:
@@ -250,7 +250,7 @@ def rmbench(seconds, verb):
 def of_ring(row):
     """A row of rmbench ring and the like, of which each run has one value."""
     scale = 1000 if row["unit"].startswith("us") else 1
-    return {"bytes": row["bytes"], **of_samples(f"{row['what']}, {row['nodes']}", "ns", [row["value"] * scale])}
+    return {"bytes": row["bytes"], **of_samples(f"{row['what']}, {row['nodes']} processes", "ns", [row["value"] * scale])}
 
 
 class Processes(Contender):
@@ -281,4 +281,3 @@ def ready(lab):
     """The network between the machines; the ring."""
     lab.test_ring(1)
     measure.connect(lab)
-    wait_for("both are on the ring", lambda: lab.rmctl_json(1, "map", "rfm0"))

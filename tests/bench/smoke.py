@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(TOP / "tests" / "system"), str(Path(__file__).resolve().parent)]
 
-import run as bench  # noqa: E402: the line above has to come first
+import main as bench  # noqa: E402: the line above has to come first
 import table  # noqa: E402
 from contenders import Contender  # noqa: E402
 from suite import expect, figure, plan, run  # noqa: E402
 
-RUN = Path(__file__).resolve().parent / "run.py"
+RUN = Path(__file__).resolve().parent / "main.py"
 NOT_THERE = {"burst-copy"}      # no contender: a part of the card that this version has not got
 SPREAD = ("minimum", "median", "p99", "maximum")
 

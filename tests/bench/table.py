@@ -34,6 +34,7 @@ ROWS = [
     Row(f"pwrite-{MIB}", "bare-ring", 2.5, least=True, of="speed"),
     Row(f"pwrite-{MIB}", "ivshmem-copy", 0.6, least=True, of="speed"),
     Row(f"pwrite-{MIB}", f"rxe-write-{MIB}", 10, least=True, of="speed"),
+    Row("stream", f"rxe-write-{MIB}", of="speed"),
     Row(f"pread-{MIB}", "ivshmem-copy", of="speed"),
     Row("pwrite-256", "pwrite-64", 2),
     *(Row(f"hop-{nodes}", f"handoff-{nodes}", 1.3) for nodes in ORDER),

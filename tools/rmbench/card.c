@@ -24,6 +24,7 @@
 #define STORES		2000
 #define SATURATED	200000		/* stores until the ring is what they wait for */
 #define LONE_GAP_NS	200000		/* it has come to rest by then */
+#define STREAM_BLOCKS	16
 #define PASS_NS		60000000ull	/* at least, of what has no better measure */
 #define WAY_PASS_NS	400000000ull	/* of a way: it begins with a handshake */
 #define FENCE_MS	10000
@@ -205,6 +206,21 @@ static int reads(struct bench *bench, struct figure *figure, struct bench_sample
 	return transfers(bench, true, samples);
 }
 
+/* What a fence has found everywhere. */
+static int streams(struct bench *bench, struct figure *figure, struct bench_samples *samples)
+{
+	struct rfm_fence_wait wait = { .timeout_ms = FENCE_MS };
+	uint64_t start = now_ns();
+
+	for (int i = 0; i < STREAM_BLOCKS; i++)
+		if (pwrite(bench->place.fd, bench->block, BLOCK, bench->place.offset) != BLOCK)
+			return -1;
+	if (ioctl(bench->place.fd, RFM_IOC_FENCE, &wait))
+		return -1;
+	samples_add(samples, (double)(now_ns() - start) / STREAM_BLOCKS, STREAM_BLOCKS);
+	return 0;
+}
+
 /* --- the ring ---------------------------------------------------------------------------- */
 
 /* The ring is at rest before each. */
@@ -234,7 +250,7 @@ static int way(struct bench *bench, struct figure *figure, struct bench_samples 
 
 enum {
 	RAM_LOAD, LOAD, REGISTER, STORE, LONE_REGISTER, LONE_STORE, RAM_COPY, COPY, MEMCPY,
-	IVSHMEM_COPY, PWRITE, PREAD = PWRITE + 8, FENCE = PREAD + 8, POLL, WATCH, TRANSIT, WAKE,
+	IVSHMEM_COPY, PWRITE, PREAD = PWRITE + 8, STREAM = PREAD + 8, FENCE, POLL, WATCH, TRANSIT, WAKE,
 	INTERRUPT, FIGURES
 };
 
@@ -259,6 +275,7 @@ static struct bench_samples samples[FIGURES] = {
 	[IVSHMEM_COPY] = SAMPLES("ivshmem-copy", "memcpy() into ivshmem", BLOCK, &samples[RAM_COPY]),
 	[PWRITE] = BY_SIZE("pwrite", PWRITE),
 	[PREAD] = BY_SIZE("pread", PREAD),
+	[STREAM] = SAMPLES("stream", "pwrite() and a fence", BLOCK, NULL),
 	[FENCE] = SAMPLES("fence", "fence", 0, NULL),
 	[POLL] = SAMPLES("poll", "store until it is seen there", 8, NULL),
 	[WATCH] = SAMPLES("watch", "store until a sleeper there runs", 8, NULL),
@@ -280,7 +297,8 @@ static struct figure figures[FIGURES] = {
 	[MEMCPY] = { card_memcpy },
 	[IVSHMEM_COPY] = { ivshmem_copy },
 	[PWRITE ... PREAD - 1] = { writes },
-	[PREAD ... FENCE - 1] = { reads },
+	[PREAD ... STREAM - 1] = { reads },
+	[STREAM] = { streams },
 	[FENCE] = { fences },
 	[POLL] = { way, CARD_POLL },
 	[WATCH] = { way, CARD_WATCH },

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define BLOCK_FROM	64		/* bytes: what moves so many has a speed */
 #define IN_US_FROM	10000.0		/* ns: figures above this are easier to read in us */
 
 void samples_add(struct bench_samples *samples, double ns, uint64_t operations)
@@ -57,22 +58,30 @@ static double median(const struct bench_samples *samples)
 	return samples_quantile((struct bench_samples *)samples, 50);
 }
 
+/* MB/s; 0: it is no block. */
+static double speed(const struct bench_samples *samples)
+{
+	return samples->bytes >= BLOCK_FROM ? samples->bytes * 1000 / median(samples) : 0;
+}
+
 void samples_header(void)
 {
-	printf("%-40s %8s %10s %10s %10s %10s %4s  %s\n", "measurement", "bytes", "minimum",
-	       "median", "99 %", "maximum", "", "beside");
+	printf("%-40s %8s %10s %10s %10s %10s %4s %7s  %s\n", "measurement", "bytes", "minimum",
+	       "median", "99 %", "maximum", "", "MB/s", "beside");
 }
 
 void samples_print(struct bench_samples *samples)
 {
 	double middle = median(samples), scale = middle < IN_US_FROM ? 1 : 1000;
-	char bytes[12] = "";
+	char bytes[12] = "", rate[12] = "";
 
 	if (samples->bytes)
 		snprintf(bytes, sizeof(bytes), "%u", samples->bytes);
-	printf("%-40s %8s %10.1f %10.1f %10.1f %10.1f %4s", samples->what, bytes,
+	if (speed(samples))
+		snprintf(rate, sizeof(rate), "%.0f", speed(samples));
+	printf("%-40s %8s %10.1f %10.1f %10.1f %10.1f %4s %7s", samples->what, bytes,
 	       samples->minimum / scale, middle / scale, samples_quantile(samples, 99) / scale,
-	       samples->maximum / scale, scale == 1 ? "ns" : "us");
+	       samples->maximum / scale, scale == 1 ? "ns" : "us", rate);
 	if (samples->beside && samples->beside->count)
 		printf("  %.2f times a %s", middle / median(samples->beside),
 		       samples->beside->what);
@@ -90,12 +99,13 @@ json_t *samples_json(struct bench_samples *samples)
 		json_array_append_new(quantiles, json_real(samples_quantile(samples, i)));
 	if (beside && !beside->count)
 		beside = NULL;
-	return json_pack("{ss ss si ss sf sf sf sf sI sI so? ss? so}", "name", samples->name,
+	return json_pack("{ss ss si ss sf sf sf sf sI sI so? so? ss? so}", "name", samples->name,
 			 "what", samples->what, "bytes", (int)samples->bytes, "unit", "ns",
 			 "minimum", samples->minimum, "median", middle,
 			 "p99", samples_quantile(samples, 99), "maximum", samples->maximum,
 			 "samples", (json_int_t)samples->count,
 			 "operations", (json_int_t)samples->done,
+			 "speed", speed(samples) ? json_real(speed(samples)) : NULL,
 			 "ratio", beside ? json_real(middle / median(beside)) : NULL,
 			 "beside", beside ? beside->name : NULL, "quantiles", quantiles);
 }
