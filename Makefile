@@ -41,6 +41,9 @@ check-kernels: build ## the driver on the kernels that people run; KERNELS="6.1-
 check-debug: build ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
 	@scripts/test-all --resume check-debug
 
+bench: build ## the card beside what people use instead, ten minutes; BASE=report.json to compare with
+	@tests/bench/main.py $(if $(BASE),--base $(BASE))
+
 coverage: setup ## which lines of driver, card and ring the suites run; SUITES="NAME ..." for some
 	@tests/coverage $(SUITES)
 
@@ -93,5 +96,5 @@ deb: ## Debian packages of all of it, in build/deb; see docs/install.md
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
-.PHONY: help demo quick test check check-long check-kernels check-debug coverage fuzz lint build setup qemu module tools \
+.PHONY: help demo bench quick test check check-long check-kernels check-debug coverage fuzz lint build setup qemu module tools \
 	test-programs image install dist deb clean

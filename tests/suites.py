@@ -187,8 +187,10 @@ SUITES = [
     system("bulk", "check", 30, 10, "large blocks, beside bare queues and copies", alone=True),
     system("wakeup", "check", 30, 10,
            "from a store to a sleeper that wakes up, beside a datagram", alone=True),
-    system("rmbench", "check", 30, 10,
+    system("rmbench", "check", 60, 10,
            "what a hop and a frame cost: a short run, its figures", alone=True),
+    Suite("make-bench", "check", 150, 20, ["tests/bench/smoke.py"],
+          "make bench, one round: every contender is there, and the report is whole", alone=True),
 
     # --- hours ---
     *(long(f"litmus:{topology}-{nodes}{part}", 180 if part == "-p" else 20,
@@ -220,7 +222,7 @@ SUITES = [
     Suite("fuzz-card", "long", 3600, 120, ["tests/fuzz-card"],
           "an hour of QEMU's fuzzer on every BAR of three cards, and of random accesses, under "
           "sanitizers", alone=True),
-    long("rmbench:targets", 20, "what a hop and a frame cost, against the targets: docs/rmbench.md",
+    long("rmbench:targets", 20, "what a hop and a frame cost, against the targets of rmbench(1)",
          "targets"),
     long("driver:200", 60, "200 unbinds, 200 unplugs, 200 of each kind of buffer that goes",
          "gone", "load"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""rmbench ring.
+"""rmbench, of processes and of a network; what needs a card is in the suites bench, bulk and wakeup.
 
 rmbench.py                  a short run; its figures are printed, not judged: other work may run beside it
 rmbench.py --long targets   on a machine that has nothing else to do: is every target met?
@@ -13,12 +13,10 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import date
 
-from suite import TOP, Failed, expect, figure, plan, run
+from suite import TOP, Failed, expect, figure, free_ports, plan, run
 
 RMBENCH = str(TOP / "build" / "tools" / "rmbench")
-PAGE = TOP / "docs" / "rmbench.md"
 SOCKETS = "/tmp/rmbench-*"
 NODES = (2, 8, 64, 256)
 RUNS = 3
@@ -212,7 +210,43 @@ def bad_input():
         expect(result.returncode == 2 and
                result.stderr == "rmbench: the time must be 1 to 3600 seconds\n",
                f"{seconds} seconds: {result.stderr}")
+    for words, sentence in (
+            (("card", "/dev/null", "0"), "/dev/null: is no card"),
+            (("card", "/nowhere", "0"), "/nowhere: No such file or directory"),
+            (("card", "/dev/null", "1"), "'1' is no offset, a multiple of 4096"),
+            (("card", "/dev/null", "0", "256"), "'256' is no node, 0 to 255"),
+            (("-o", "loud", "card", "/dev/null", "0"), "there is no figure 'loud' here"),
+            (("answer", "/dev/null", "x"), "'x' is no offset, a multiple of 4096"),
+            (("net", "nowhere", "5565"), "'nowhere' is no IPv4 address, nor a device, which begins with /"),
+            (("net", "127.0.0.1", "65535"), "'65535' is no port, 1 to 65534"),
+            (("-s", "1", "-o", "tcp", "net", "127.0.0.1", str(free_ports(1)[0])), "tcp: Connection refused")):
+        result = rmbench(*words)
+        expect(result.returncode in (1, 2) and result.stderr == f"rmbench: {sentence}\n", f"{words}: {result.stderr}")
     expect("usage: rmbench" in rmbench("--help").stdout, "no help")
+
+
+def a_network():
+    """net measures what `rmbench answer` gives back, be it datagrams or TCP"""
+    port = str(free_ports(1)[0])
+    answers = subprocess.Popen([RMBENCH, "answer", "127.0.0.1", port], text=True, stdout=subprocess.PIPE)
+    try:
+        expect(answers.stdout.readline() == "ready\n", "it is not ready")
+        result = rmbench("-j", "-s", "1", "-o", "udp,tcp", "net", "127.0.0.1", port)
+    finally:
+        answers.kill()
+        answers.wait()
+    expect(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    for row in json.loads(result.stdout)["rows"]:
+        expect(0 < row["minimum"] <= row["median"] <= row["p99"] <= row["maximum"], f"{row}")
+        expect(len(row["quantiles"]) == 101 and row["samples"] > 20, f"{row}")
+
+
+def hand_offs():
+    """handoff measures an eventfd and a unix socket, and nothing else"""
+    rows = json.loads(rmbench("-j", "-s", "1", "handoff").stdout)["rows"]
+    expect([row["what"] for row in rows] == ["a bare eventfd hand-off", "a bare unix socket hand-off"], f"{rows}")
+    for row in rows:
+        consistent(row)
 
 
 # --- the targets ------------------------------------------------------------------------
@@ -247,32 +281,8 @@ def grown(best):
     judged(row)
 
 
-def line_of(row):
-    """A line of the page."""
-    ratio = target = verdict = beside = ""
-    if row["ratio"] is not None:
-        ratio, beside = f"{row['ratio']:.2f}", f"{row['beside']:.2f}, {row['beside_what']}"
-    if row["met"] is not None:
-        low = f"{row['ratio_min']:.2f} to " if row["ratio_min"] else "up to "
-        target, verdict = f"{low}{row['ratio_max']:.2f}", "met" if row["met"] else "missed"
-    size = row["bytes"] or ""
-    return (f"| {row['what']} | {row['nodes']} | {size} | {row['value']:.2f} {row['unit']} | {beside} "
-            f"| {ratio} | {target} | {verdict} |\n")
-
-
-def write_page(rows, load):
-    PAGE.write_text(
-        "<!-- SPDX-License-Identifier: MIT -->\n# `rmbench ring`: the last result\n\n"
-        f"Written by tests/system/rmbench.py (`make check-long`, suite rmbench:targets), {date.today()}, "
-        f"{os.cpu_count()} cores, load average {load:.2f} before it.\n"
-        f"Each figure is the best of {RUNS} runs of {RUN_S} s; [rmbench(1)](man/rmbench.1) says what "
-        "is measured.\n\n"
-        "| measurement | nodes | bytes | measured | beside | ratio | target | |\n"
-        "|---|---|---|---|---|---|---|---|\n" + "".join(map(line_of, rows)))
-
-
 def targets():
-    """every target is met, best of three runs; the table is in docs/rmbench.md"""
+    """every target is met, best of three runs"""
     load = os.getloadavg()[0]
     best = {}
     for _ in range(RUNS):
@@ -282,13 +292,12 @@ def targets():
     grown(best)
     for row in best.values():
         show(row)
-    write_page(best.values(), load)
     missed = [row["what"] for row in best.values() if row["met"] is False]
     expect(not missed, f"missed, with a load average of {load:.2f} before: {missed}")
 
 
-SHORT = [a_short_run, links_with_tls, no_faster_than_the_line, not_much_slower, a_table, queues_alone, a_pair, interrupted,
-         bad_input]
+SHORT = [a_short_run, links_with_tls, no_faster_than_the_line, not_much_slower, a_table, queues_alone, a_pair, hand_offs,
+         a_network, interrupted, bad_input]
 LONG = {"targets": [targets]}
 
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ring/frame.h"
@@ -18,43 +19,47 @@
 /* --- a hand-off ------------------------------------------------------------- */
 
 struct handoff {
-	int fds[BENCH_NODES];
+	int fds[BENCH_NODES];		/* that each waits for */
+	int to[BENCH_NODES];		/* and that the one before wakes it by: the same of an eventfd */
+	size_t bytes;			/* that go */
 	unsigned int processes;
 	double seconds;
 };
 
-static void wait_for(struct bench_shared *shared, int fd)
+static void wait_for(struct bench_shared *shared, int fd, size_t bytes)
 {
 	eventfd_t count;
 
-	if (eventfd_read(fd, &count))
-		bench_fail(shared, "cannot read an eventfd: %s", strerror(errno));
+	if (read(fd, &count, bytes) != (ssize_t)bytes)
+		bench_fail(shared, "cannot wait for another process: %s", strerror(errno));
 }
 
-static void wake(struct bench_shared *shared, int fd)
+static void wake(struct bench_shared *shared, int fd, size_t bytes)
 {
-	if (eventfd_write(fd, 1))
-		bench_fail(shared, "cannot write an eventfd: %s", strerror(errno));
+	eventfd_t one = 1;
+
+	if (write(fd, &one, bytes) != (ssize_t)bytes)
+		bench_fail(shared, "cannot wake another process: %s", strerror(errno));
 }
 
 static void handoff_member(struct bench_shared *shared, unsigned int index, void *opaque)
 {
 	const struct handoff *h = opaque;
-	int mine = h->fds[index], next = h->fds[(index + 1) % h->processes];
+	int mine = h->fds[index], next = h->to[(index + 1) % h->processes];
 
 	bench_ready(shared, h->processes);
 	if (index) {
 		for (;;) {
-			wait_for(shared, mine);
-			wake(shared, next);
+			wait_for(shared, mine, h->bytes);
+			wake(shared, next, h->bytes);
 		}
 	}
 	for (int slice = 0; slice < BENCH_SLICES; slice++) {
 		uint64_t start = now_ns(), rounds = 0, now;
 
 		do {
-			wake(shared, next);
-			wait_for(shared, mine);
+			wake(shared, next, h->bytes);
+			wait_for(shared, mine, h->bytes);
 			rounds++;
 			now = now_ns();
 		} while (now - start < h->seconds * 1e9 / BENCH_SLICES);
@@ -65,13 +70,15 @@ static void handoff_member(struct bench_shared *shared, unsigned int index, void
 
 double bench_handoff(unsigned int processes, double seconds, char *sentence)
 {
-	struct handoff h = { .processes = processes, .seconds = seconds };
+	struct handoff h = {
+		.processes = processes, .seconds = seconds, .bytes = sizeof(eventfd_t),
+	};
 	struct bench_team team = { handoff_member, &h, processes };
 	unsigned int made;
 	double result;
 
 	for (made = 0; made < processes; made++) {
-		h.fds[made] = eventfd(0, EFD_CLOEXEC);
+		h.fds[made] = h.to[made] = eventfd(0, EFD_CLOEXEC);
 		if (h.fds[made] < 0)
 			break;
 	}
@@ -82,6 +89,22 @@ double bench_handoff(unsigned int processes, double seconds, char *sentence)
 				   processes, strerror(errno));
 	while (made--)
 		close(h.fds[made]);
+	return result;
+}
+
+double bench_socket_handoff(double seconds, char *sentence)
+{
+	struct handoff h = { .processes = 2, .seconds = seconds, .bytes = 1 };
+	struct bench_team team = { handoff_member, &h, 2 };
+	double result;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, h.fds))
+		return bench_why(sentence, "cannot make a pair of sockets: %s", strerror(errno));
+	h.to[0] = h.fds[1];
+	h.to[1] = h.fds[0];
+	result = bench_run(&team, sentence);
+	close(h.fds[0]);
+	close(h.fds[1]);
 	return result;
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* rmbench: the measurements in their order, and the table. */
+/* rmbench: the command line. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <jansson.h>
-
-#include "rmbench.h"
+#include "machines.h"
 #include "tools/common/clock.h"
 #include "tools/common/parse.h"
 
@@ -15,315 +12,30 @@
 #define SECONDS_MIN	1
 #define SECONDS_MAX	3600
 
-/* Limits from the project's goals. */
-#define HOP_LIMIT	3.0	/* times the bare hand-off */
-#define GROWTH_LIMIT	1.2	/* times the bare growth */
-#define CAS_LIMIT	1.3	/* times a READ */
-#define RESYNC_LIMIT	1.3	/* times a bulk write */
-#define BESIDE_LIMIT	1.2	/* a store beside packets, times one beside bulk writes */
-#define PACED_BAND	0.03	/* of the card's published rate */
-#define TURNS		5	/* of the two that an operation at one node is compared with */
-#define QUEUE_NS	44.0	/* a bare queue with a CRC, 64 bytes, on the first machine */
-
-/* One line of the table. */
-struct row {
-	char what[48];			/* was measured */
-	unsigned int nodes;		/* processes */
-	unsigned int bytes;		/* of a store; 0: of no meaning */
-	double value;			/* the figure, in @unit */
-	const char *unit;
-	double beside;			/* what it is compared with, 0: nothing */
-	const char *beside_what;	/* where that comes from */
-	/* The ratio of the two should be at least that; 0: no limit. */
-	double low;
-	double high;			/* at most that; 0: no limit */
-};
-
-static struct row rows[40];
-static unsigned int row_count;
-
-static const unsigned int sizes[] = { 2, 8, 64, 256 };
-
-#define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
-#define AT_8	1
-#define AT_256	3
-
-static double share;		/* seconds of a measurement */
-static bool with_json;
-
-static char why[BENCH_SENTENCE];	/* a measurement has failed */
-
-static double checked(double ns)
-{
-	if (ns >= 0)
-		return ns;
-	fprintf(stderr, "rmbench: %s\n", why);
-	exit(1);
-}
-
-/* --- the table -------------------------------------------------------------- */
-
-static bool is_met(const struct row *row)
-{
-	double ratio = row->value / row->beside;
-
-	return (!row->low || ratio >= row->low) && (!row->high || ratio <= row->high);
-}
-
-static void print_row(const struct row *row)
-{
-	char target[64] = "", bytes[12] = "";
-
-	if (row->bytes)
-		snprintf(bytes, sizeof(bytes), "%u", row->bytes);
-	printf("%-34s %5u %5s %10.2f %-7s", row->what, row->nodes, bytes, row->value, row->unit);
-	if (row->beside) {
-		if (row->low)
-			snprintf(target, sizeof(target), "  %.2f to %.2f: %s", row->low, row->high,
-				 is_met(row) ? "met" : "missed");
-		else if (row->high)
-			snprintf(target, sizeof(target), "  up to %.2f: %s", row->high,
-				 is_met(row) ? "met" : "missed");
-		printf(" %10.2f %-17s %6.2f%s", row->beside, row->beside_what,
-		       row->value / row->beside, target);
-	}
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void add_row(struct row row)
-{
-	if (!with_json)
-		print_row(&row);
-	rows[row_count++] = row;
-}
-
-static json_t *limit(double value)
-{
-	return value ? json_real(value) : json_null();
-}
-
-static void print_json(double seconds)
-{
-	json_t *list = json_array(), *all;
-
-	for (const struct row *row = rows; row < rows + row_count; row++)
-		json_array_append_new(list, json_pack(
-			"{ss si si sf ss so ss? so so so so}", "what", row->what,
-			"nodes", (int)row->nodes, "bytes", (int)row->bytes, "value", row->value,
-			"unit", row->unit, "beside", limit(row->beside),
-			"beside_what", row->beside ? row->beside_what : NULL,
-			"ratio", limit(row->beside ? row->value / row->beside : 0),
-			"ratio_min", limit(row->low), "ratio_max", limit(row->high),
-			"met", row->high ? json_boolean(is_met(row)) : json_null()));
-	all = json_pack("{sf so}", "seconds", seconds, "rows", list);
-	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	putchar('\n');
-	json_decref(all);
-}
-
-/* --- the measurements ------------------------------------------------------- */
-
-/* The bare hand-off before and after the ring's, so that both see the same machine. */
-static void measure_hops(unsigned int nodes, double *bare, double *hop)
-{
-	const struct bench_ring ring = { .nodes = nodes, .bytes = 4, .line = "free", .lone = true };
-
-	*bare = checked(bench_handoff(nodes, share, why));
-	*hop = checked(bench_ring(&ring, share, why)) / nodes;
-	*bare = (*bare + checked(bench_handoff(nodes, share, why))) / 2;
-	add_row((struct row){
-		.what = "a bare eventfd hand-off", .nodes = nodes, .value = *bare / 1000,
-		.unit = "us/hop",
-	});
-	add_row((struct row){
-		.what = "a hop of a lone store", .nodes = nodes, .bytes = 4, .value = *hop / 1000,
-		.unit = "us/hop", .beside = *bare / 1000, .beside_what = "bare hand-off",
-		.high = HOP_LIMIT,
-	});
-}
-
-static void measure_all_hops(void)
-{
-	double bare[SIZES], hop[SIZES];
-
-	for (unsigned int i = 0; i < SIZES; i++)
-		measure_hops(sizes[i], &bare[i], &hop[i]);
-	add_row((struct row){
-		.what = "growth of a hop from 8 to 256", .nodes = sizes[AT_256],
-		.value = hop[AT_256] / hop[AT_8], .unit = "times",
-		.beside = bare[AT_256] / bare[AT_8], .beside_what = "bare growth",
-		.high = GROWTH_LIMIT,
-	});
-}
-
-static double measure_queue(unsigned int bytes)
-{
-	double ns = checked(bench_queue(bytes, share, why));
-
-	add_row((struct row){
-		.what = "a bare shared-memory queue", .nodes = 2, .bytes = bytes, .value = ns,
-		.unit = "ns", .beside = bytes == 64 ? QUEUE_NS : 0,
-		.beside_what = "first machine",
-	});
-	return ns;
-}
-
-static void measure_saturated(unsigned int bytes, double queue)
-{
-	const struct bench_ring ring = { .nodes = 2, .bytes = bytes, .line = "free" };
-	double ns = checked(bench_ring(&ring, share, why));
-
-	add_row((struct row){
-		.what = "two nodes, saturated, round", .nodes = 2, .bytes = bytes, .value = ns,
-		.unit = "ns", .beside = queue, .beside_what = "bare queue",
-	});
-}
-
-static void measure_paced(unsigned int bytes, bool redundant, double published)
-{
-	const struct bench_ring ring = {
-		.nodes = 2, .bytes = bytes, .line = "paced", .redundant = redundant,
-	};
-	struct row row = {
-		.nodes = 2, .bytes = bytes, .unit = "MB/s",
-		.beside = redundant ? published / 2 : published,
-		.beside_what = redundant ? "half of the card" : "the card",
-		.low = 1 - PACED_BAND, .high = 1 + PACED_BAND,
-	};
-
-	row.value = bytes * 1000 / checked(bench_ring(&ring, share, why));
-	snprintf(row.what, sizeof(row.what), "two nodes, paced%s", redundant ? ", redundant" : "");
-	add_row(row);
-}
-
-static void measure_queues(void)
-{
-	measure_queue(4);
-	measure_queue(64);
-}
-
-static void measure_pair(void)
-{
-	measure_saturated(64, measure_queue(64));
-}
-
-/* The same over TCP, as it is and with TLS. */
-static void measure_link(const char *what, bool lone)
-{
-	struct bench_ring ring = {
-		.nodes = 2, .bytes = lone ? 4 : 64, .line = "free", .lone = lone,
-	};
-	const char *unit = lone ? "us/hop" : "ns";
-	double scale = lone ? 1000.0 * ring.nodes : 1, plain, tls;
-	struct row row = { .nodes = 2, .bytes = ring.bytes, .unit = unit };
-
-	ring.link = BENCH_TCP;
-	plain = checked(bench_ring(&ring, share, why)) / scale;
-	ring.link = BENCH_TLS;
-	tls = checked(bench_ring(&ring, share, why)) / scale;
-	ring.link = BENCH_TCP;
-	plain = (plain + checked(bench_ring(&ring, share, why)) / scale) / 2;
-	row.value = plain;
-	snprintf(row.what, sizeof(row.what), "%s, TCP", what);
-	add_row(row);
-	snprintf(row.what, sizeof(row.what), "%s, TLS", what);
-	row.value = tls;
-	row.beside = plain;
-	row.beside_what = "TCP";
-	add_row(row);
-}
-
-static void measure_tls(void)
-{
-	measure_link("a hop of a lone store", true);
-	measure_link("two nodes, saturated, round", false);
-}
-
-/* In turns with what it is measured by, so that both see the same machine. */
-static void measure_remote(struct row row, enum bench_operation what, const char *measure_name,
-			   enum bench_operation measure)
-{
-	double values[TURNS], besides[TURNS];
-
-	for (int i = 0; i < TURNS; i++) {
-		besides[i] = checked(bench_remote(measure, share / TURNS, why));
-		values[i] = checked(bench_remote(what, share / TURNS, why));
-	}
-	row.nodes = 2;
-	row.value = bench_median(values, TURNS) / 1000;
-	row.beside = bench_median(besides, TURNS) / 1000;
-	row.beside_what = measure_name;
-	add_row(row);
-}
-
-static void measure_operations(void)
-{
-	measure_remote((struct row){
-		.what = "a word changed at its home", .bytes = 8, .unit = "us", .high = CAS_LIMIT,
-	}, BENCH_CAS, "reading 8 bytes", BENCH_READ);
-	measure_remote((struct row){
-		.what = "resync of 64 MiB", .unit = "us/MiB", .high = RESYNC_LIMIT,
-	}, BENCH_RESYNC, "a bulk write", BENCH_BULK);
-	measure_remote((struct row){
-		.what = "p99 of a store beside packets", .bytes = 4, .unit = "us", .high = BESIDE_LIMIT,
-	}, BENCH_STORE_BESIDE_PACKETS, "beside bulk writes", BENCH_STORE_BESIDE_BULK);
-}
-
-static void measure_everything(void)
-{
-	double queue4, queue64;
-
-	measure_all_hops();
-	queue4 = measure_queue(4);
-	queue64 = measure_queue(64);
-	measure_saturated(4, queue4);
-	measure_saturated(64, queue64);
-	measure_paced(4, false, 43);
-	measure_paced(64, false, 170);
-	measure_paced(4, true, 43);
-	measure_paced(64, true, 170);
-}
-
-/* --- the command ------------------------------------------------------------ */
-
-/* What can be asked for. */
-struct verb {
-	const char *name;
-	void (*measure)(void);
-	unsigned int shares;	/* the measurements that share the time */
-};
-
-static const struct verb verbs[] = {
-	/* each hop size thrice, queues, and pairs of nodes */
-	{ "ring", measure_everything, 3 * SIZES + 2 + 2 + 4 },
-	{ "queue", measure_queues, 2 },
-	{ "pair", measure_pair, 2 },
-	{ "tls", measure_tls, 6 },
-	{ "remote", measure_operations, 6 },
-};
-
 static const char usage[] =
-	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair|tls|remote\n"
+	"usage: rmbench [-j] [-s SECONDS] ring|growth|queue|pair|handoff|tls|remote\n"
+	"       rmbench [-j] [-s SECONDS] [-o FIGURE,...] card DEVICE OFFSET [NODE]\n"
+	"       rmbench [-j] [-s SECONDS] [-o FIGURE,...] net ADDRESS PORT\n"
+	"       rmbench answer DEVICE OFFSET | ADDRESS PORT\n"
 	"\n"
-	"Measures what a ring of processes costs on this machine, beside bare figures.\n"
+	"Measures what a ring of processes costs on this machine, or a card, or the way to\n"
+	"another machine, beside bare figures.\n"
 	"\n"
-	"  ring                   all measurements\n"
+	"  ring                   rings of processes: all measurements\n"
+	"  growth                 of these what grows with the ring: hops, and saturated nodes\n"
 	"  queue                  the bare shared-memory queue only\n"
 	"  pair                   of these and of two saturated nodes, 64 bytes only\n"
+	"  handoff                two processes that wake each other, without a ring\n"
 	"  tls                    links over TCP, without TLS and with it\n"
 	"  remote                 operations at one node, of two\n"
+	"  card                   loads, stores, blocks and fences; with NODE the way there:\n"
+	"                         2 MiB at OFFSET are written to\n"
+	"  net                    datagrams and TCP to ADDRESS\n"
+	"  answer                 be the other end, on NODE or at ADDRESS, until it is killed\n"
 	"  -j, --json             print JSON instead of a table\n"
 	"  -s, --seconds SECONDS  time for all measurements together, 1 to 3600; default 20\n"
+	"  -o, --only FIGURE,...  only these of card or net, by their names in the JSON\n"
 	"  -h, --help             print this\n";
-
-static const struct verb *find_verb(int count, char **words)
-{
-	for (size_t i = 0; count == 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(words[0], verbs[i].name))
-			return &verbs[i];
-	return NULL;
-}
 
 static double parse_seconds(const char *text)
 {
@@ -337,25 +49,28 @@ static double parse_seconds(const char *text)
 	return (double)ns / 1e9;
 }
 
-int main(int argc, char **argv)
+/* Sets where the words begin; returns the exit status, or -1 to go on. */
+static int parse_options(int argc, char **argv, struct bench_options *options)
 {
-	static const struct option options[] = {
+	static const struct option known[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "seconds", required_argument, NULL, 's' },
+		{ "only", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	double seconds = SECONDS_DEFAULT;
-	const struct verb *verb;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "js:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "js:o:h", known, NULL)) != -1) {
 		switch (option) {
 		case 'j':
-			with_json = true;
+			options->json = true;
 			break;
 		case 's':
-			seconds = parse_seconds(optarg);
+			options->seconds = parse_seconds(optarg);
+			break;
+		case 'o':
+			options->only = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -365,17 +80,21 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	verb = find_verb(argc - optind, argv + optind);
-	if (!verb) {
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_options options = { .seconds = SECONDS_DEFAULT };
+	int status = parse_options(argc, argv, &options);
+
+	if (status < 0)
+		status = bench_between(&options, argc - optind, argv + optind);
+	if (status < 0 && bench_processes)
+		status = bench_processes(&options, argc - optind, argv + optind);
+	if (status < 0) {
 		fputs(usage, stderr);
-		return 2;
+		status = 2;
 	}
-	share = seconds / verb->shares;
-	if (!with_json)
-		printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes",
-		       "bytes", "measured", "", "beside", "", "ratio", "target");
-	verb->measure();
-	if (with_json)
-		print_json(seconds);
-	return 0;
+	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rmbench: what the ring costs on this machine, each figure beside a bare
- * one of the same run. docs/man/rmbench.1 is the manual.
+ * rmbench: what a ring of processes costs on this machine, each figure beside a
+ * bare one of the same run. docs/man/rmbench.1 is the manual.
  */
 #ifndef RMBENCH_H
 #define RMBENCH_H
@@ -66,6 +66,9 @@ double bench_median(double *values, size_t count);
 
 /** bench_handoff() - one eventfd after the other, round @processes; ns a hop */
 double bench_handoff(unsigned int processes, double seconds, char *sentence);
+
+/** bench_socket_handoff() - the same of two processes, by a byte in a unix socket */
+double bench_socket_handoff(double seconds, char *sentence);
 
 /** bench_queue() - frames of @bytes from one process to another, shared memory; ns a frame */
 double bench_queue(unsigned int bytes, double seconds, char *sentence);
