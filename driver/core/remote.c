@@ -5,7 +5,7 @@
  * The data go by pages of our own: so no operation ever waits for memory of a user while
  * the card has it, and none of his is touched once the call has ended.
  *
- * Whoever calls looks for the end for some microseconds before it sleeps. A signal, or the
+ * Whoever calls looks for the end for a while before it sleeps. A signal, or the
  * time, has the card end it; how it ended then may be known or not.
  */
 
@@ -18,8 +18,8 @@
 #include "core/remote.h"
 
 /* So long it is looked for before the caller sleeps: longer while that finds it. */
-#define RFM_LOOK_NS_MIN	25000
-#define RFM_LOOK_NS_MAX	400000
+#define RFM_LOOK_NS_MIN	25000u
+#define RFM_LOOK_NS_MAX	400000u
 
 /* What the card is told to end, or what ends at once, should have; else it is looked at. */
 #define RFM_END_TIME	(10 * HZ)

@@ -331,18 +331,18 @@ struct rfm_dma_descriptor {
 
 /*
  * Requests: operations at one node, and what concerns them here (RFM_EXT_FEATURE_REMOTE).
- * A table of RFM_EXT_REQUESTS slots of struct rfm_ext_request in host memory. BASE counts
- * from the moment CONTROL.ENABLE goes from 0 to 1. The driver fills a slot, with STATUS 0, and
+ * A table of RFM_EXT_REQUESTS slots of struct rfm_ext_request in host memory. BASE counts from
+ * the moment CONTROL.ENABLE goes from 0 to 1. The driver fills a slot, with STATUS 0, and
  * writes its number to BEGIN; the card reads it once, and when the request has ended, writes
  * OLD, NODE where that is out, and last STATUS, and raises the vector DMA, if its bit in
  * INT_ENABLE is set. Requests end in any order. A read of the register STATUS looks for ends:
- * what it finds is in the slots before it returns, which says TOLD then, and raises no vector.
- * A BEGIN of a slot that is under way does nothing. CANCEL of one ends it with
- * RFM_REQUEST_CANCELLED, if it has not ended before. When a write of CONTROL without ENABLE
- * returns, all have ended without a word, all ports are closed, all regions revoked, and the
- * card touches no memory that the table or a slot named. A slot, a list of pages or data in
- * them that cannot be read or written end in FAULT: as if it had been switched off, until it
- * is enabled again. That raises the vectors DMA and ERRORS.
+ * what it finds is in the slots before it returns, and raises no vector if it was the only
+ * request under way, but for RECEIVE. A BEGIN of a slot that is under way does nothing. CANCEL
+ * of one ends it with RFM_REQUEST_CANCELLED, if it has not ended before. When a write of
+ * CONTROL without ENABLE returns, all have ended without a word, all ports are closed, all
+ * regions revoked, and the card touches no memory that the table or a slot named. A slot, a
+ * list of pages or data in them that cannot be read or written end in FAULT: as if it had been
+ * switched off, until it is enabled again. That raises the vectors DMA and ERRORS.
  */
 #define RFM_EXT_REQUEST_BASE		0x200	/* 64; aligned to 64 */
 #define RFM_EXT_REQUEST_CONTROL		0x208
@@ -350,7 +350,6 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_REQUEST_STATUS		0x20c	/* RO */
 #define RFM_EXT_REQUEST_RUNNING		0x1u
 #define RFM_EXT_REQUEST_FAULT		0x2u
-#define RFM_EXT_REQUEST_TOLD		0x4u	/* by this read */
 #define RFM_EXT_REQUEST_BEGIN		0x210	/* WO: number of a slot */
 #define RFM_EXT_REQUEST_CANCEL		0x214	/* WO */
 #define RFM_EXT_REQUESTS		256

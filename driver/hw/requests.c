@@ -4,7 +4,7 @@
  *
  * A command is one request of the table. It takes a slot, the card reads that when it
  * is begun, and writes to it when it has ended; we find it by the interrupt, by looking
- * for some microseconds, or by the watchdog. Whoever has begun it is told in the context
+ * for a while, or by the watchdog. Whoever has begun it is told in the context
  * that found it.
  *
  * Each command ends: by the card, which gives up on another node after some seconds, but
@@ -222,22 +222,17 @@ static void rfm_requests_serve_all(struct rfm_hw *hw)
 	} while (more);
 }
 
-/* What the card has ended by then it tells without an interrupt. The card is entered. */
-static u32 rfm_requests_status(struct rfm_hw *hw)
-{
-	u32 status = readl(hw->ext + RFM_EXT_REQUEST_STATUS);
-
-	if (status & RFM_EXT_REQUEST_TOLD)
-		rfm_requests_serve(hw);
-	return status;
-}
-
-/* Has the card ended it? Then its owner has been told. The card is entered. */
+/*
+ * Has the card ended it? Then its owner has been told. The card is entered. To read the
+ * register is to look; who does so serves what is found, as there may be no interrupt.
+ */
 bool rfm_requests_look(struct rfm_hw *hw, const struct rfm_command *command)
 {
-	rfm_requests_status(hw);
-	if (!rfm_slot_done(&hw->requests, command->slot))
-		return false;
+	if (!rfm_slot_done(&hw->requests, command->slot)) {
+		readl(hw->ext + RFM_EXT_REQUEST_STATUS);
+		if (!rfm_slot_done(&hw->requests, command->slot))
+			return false;
+	}
 	rfm_requests_serve(hw);
 	return true;
 }
@@ -255,8 +250,13 @@ bool rfm_requests_room(const struct rfm_hw *hw, bool asks)
 /* Does the card, which is entered, say that it is at work on what it was given? */
 bool rfm_requests_work(struct rfm_hw *hw)
 {
-	return rfm_card_answers(hw->card) &&
-	       rfm_requests_status(hw) & RFM_EXT_REQUEST_RUNNING;
+	u32 status;
+
+	if (!rfm_card_answers(hw->card))
+		return false;
+	status = readl(hw->ext + RFM_EXT_REQUEST_STATUS);
+	rfm_requests_serve(hw);
+	return status & RFM_EXT_REQUEST_RUNNING;
 }
 
 /**

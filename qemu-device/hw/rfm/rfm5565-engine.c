@@ -4,7 +4,8 @@
  * node what has come through the memory shared with the upstream neighbour,
  * then moves what the node sends into that shared with the downstream one. All
  * of this is under the card's lock, and in the engine's context; in another one
- * only where it says so.
+ * only where it says so. A CPU that comes (rfm5565_engine_come()) may make such
+ * a turn itself.
  */
 
 #include "qemu/osdep.h"
@@ -15,6 +16,7 @@
 
 /* What is done in one go before others have their turn. */
 #define FRAMES_PER_RUN      256     /* under the lock, and a train beyond */
+#define FRAMES_PER_VISIT    32      /* taken, when a CPU does it */
 #define FRAMES_PER_PUBLISH  32      /* of these, before the neighbour begins */
 
 /* A burst of stores */
@@ -36,8 +38,8 @@ void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port)
 }
 
 /*
- * Give what has come to the node. Returns whether there may be more. In the
- * main context when the neighbour goes.
+ * Give what has come to the node. Returns whether there may be more. Also in
+ * the main context, when the neighbour goes.
  */
 bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now)
 {
@@ -205,7 +207,7 @@ bool rfm5565_engine_bring(Rfm5565State *s)
 /* A whole turn, by one that has come, under the lock. */
 void rfm5565_engine_visit(Rfm5565State *s)
 {
-    bool more = rfm5565_engine_receive(s, FRAMES_PER_RUN, rfm5565_now());
+    bool more = rfm5565_engine_receive(s, FRAMES_PER_VISIT, rfm5565_now());
 
     s->brought = false;
     more |= engine_send(s, rfm5565_now());

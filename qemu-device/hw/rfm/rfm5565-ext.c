@@ -188,7 +188,7 @@ static void fence_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
     }
 }
 
-/* In the engine's context. One that was begun before a reset is dropped. */
+/* In a turn of the engine. One that was begun before a reset is dropped. */
 void rfm5565_ext_fence_ended(Rfm5565State *s,
                              const struct rfm_fence_result *fence)
 {
@@ -288,7 +288,7 @@ static void query_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
     keep_answer(ext, s->node_id, &own);
 }
 
-/* In the engine's context. An answer to an earlier query is dropped. */
+/* In a turn of the engine. An answer to an earlier query is dropped. */
 void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
                             const struct rfm_answer *answer)
 {
@@ -303,11 +303,6 @@ void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
 static void request_control_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_requests_control(s, op->value);
-}
-
-static uint64_t request_status_read(Rfm5565State *s, const Rfm5565RegOp *op)
-{
-    return s->remote.status | (s->remote.told ? RFM_EXT_REQUEST_TOLD : 0);
 }
 
 static void request_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
@@ -476,7 +471,7 @@ static const Rfm5565Reg ext_regs[] = {
     { .name = "REQUEST_CONTROL", .offset = RFM_EXT_REQUEST_CONTROL, .width = 4,
       .field = REMOTE_FIELD(control), .write = request_control_write },
     { .name = "REQUEST_STATUS", .offset = RFM_EXT_REQUEST_STATUS, .width = 4,
-      .field = REMOTE_FIELD(status), .read = request_status_read },
+      .field = REMOTE_FIELD(status) },
     { .name = "REQUEST_BEGIN", .offset = RFM_EXT_REQUEST_BEGIN, .width = 4,
       .write = request_begin_write },
     { .name = "REQUEST_CANCEL", .offset = RFM_EXT_REQUEST_CANCEL, .width = 4,
@@ -507,19 +502,16 @@ static const Rfm5565Bank ext_bank = {
 
 static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
 {
-    Rfm5565State *s = opaque;
-    uint64_t value;
-
-    s->remote.told = addr == RFM_EXT_REQUEST_STATUS && rfm5565_remote_look(s);
-    value = rfm5565_bank_read(s, &ext_bank, addr, size);
-    s->remote.told = false;
-    return value;
+    if (addr == RFM_EXT_REQUEST_STATUS && size == 4) {
+        rfm5565_remote_look(opaque);
+    }
+    return rfm5565_bank_read(opaque, &ext_bank, addr, size);
 }
 
 static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
     rfm5565_bank_write(opaque, &ext_bank, addr, value, size);
-    if (addr == RFM_EXT_REQUEST_BEGIN) {
+    if (addr == RFM_EXT_REQUEST_BEGIN && size == 4) {
         rfm5565_remote_begun(opaque);
     }
 }

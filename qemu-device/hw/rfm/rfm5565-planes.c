@@ -118,7 +118,7 @@ void rfm5565_planes_other_clock(Rfm5565State *s)
     }
 }
 
-/* --- updates of others: in the engine's context --------------------------- */
+/* --- updates of others: in a turn of the engine --------------------------- */
 
 static void store_granules(Rfm5565State *s, const Rfm5565Update *update,
                            uint32_t offset, unsigned len)

@@ -2,7 +2,7 @@
 /*
  * Pages of the guest, and regions of them that other nodes may reach by a key.
  *
- * They are accessed in the main context, under the BQL, so that the guest need
+ * They are accessed under the BQL, so that the guest need
  * only revoke a region to have it for itself. What others ask for waits until
  * then with the answer that is owed: so it is as limited as those are.
  */
@@ -266,8 +266,8 @@ static void tell_written(Rfm5565State *s, uint8_t from,
 }
 
 /*
- * READ, WRITE, CAS or ADD at a region here, with a width that can be. In the
- * main context.
+ * READ, WRITE, CAS or ADD at a region here, with a width that can be. Under
+ * the BQL.
  */
 enum rfm_remote_result rfm5565_region_do(Rfm5565State *s, uint8_t from,
                                          const struct rfm_remote_request *ask,

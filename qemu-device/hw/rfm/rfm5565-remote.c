@@ -4,9 +4,10 @@
  * this one, and when all that runs.
  *
  * What is owed and what is asked for is sent in turns of the engine's context
- * (remote_turn()), which store as well: so they need leave to be a producer
- * beside the CPUs, which only the main context can give. They have it while
- * there is something to do, and a while longer: CPUs pay for it.
+ * (remote_turn()), or of a CPU (turn_and_leave()), which store as well: so they
+ * need leave to be a producer beside the CPUs, which only the main context can
+ * give. They have it while there is something to do, and a while longer: CPUs
+ * pay for it.
  */
 
 #include "qemu/osdep.h"
@@ -124,7 +125,8 @@ static void remote_wake(void *opaque)
 
     s->remote.woken_ns = rfm5565_now();
     if (s->remote.visited) {
-        return;     /* whoever is here runs it before he leaves */
+        s->remote.rung = true;
+        return;
     }
     s->remote.wants_turn = !may_send(s);
     qemu_bh_schedule(may_send(s) ? s->remote.bh : s->remote.main_bh);
@@ -164,11 +166,13 @@ static void run_remote(Rfm5565State *s)
         qemu_bh_schedule(remote->main_bh);
         return;
     }
+    remote->rung = false;
     WITH_QEMU_LOCK_GUARD(&s->producer) {
         remote->next_ns = rfm_remote_run(&remote->engine, now);
     }
     if (remote->next_ns != UINT64_MAX) {
-        timer_mod_ns(remote->timer, MAX(remote->next_ns, now + 1));
+        /* One that is too early asks again, and a later one wakes nobody. */
+        timer_mod_anticipate_ns(remote->timer, MAX(remote->next_ns, now + 1));
     }
 }
 
@@ -194,7 +198,7 @@ static void give_leave(Rfm5565State *s)
     rfm5565_update_and_unlock(s);
 }
 
-/* In the main context, which alone touches the guest's memory. */
+/* In the main context: what touches the guest's memory, and no CPU has done. */
 static void remote_main(void *opaque)
 {
     Rfm5565State *s = opaque;
@@ -221,9 +225,13 @@ static bool come(Rfm5565State *s)
 {
     bool here;
 
+    /* Of one that is gone nothing is touched; and not if the engine is next. */
+    if (rfm5565_is_unreachable(s) || qatomic_read(&s->lock_wanted)) {
+        return false;
+    }
     rfm5565_lock(s);
-    here = !rfm5565_is_unreachable(s) && runstate_is_running() &&
-           s->remote.status == RFM_EXT_REQUEST_RUNNING && may_send(s) &&
+    here = runstate_is_running() && may_send(s) &&
+           s->remote.status == RFM_EXT_REQUEST_RUNNING &&
            rfm5565_engine_come(s);
     s->remote.visited = here;
     rfm5565_update_and_unlock(s);
@@ -238,6 +246,9 @@ static void turn_and_leave(Rfm5565State *s)
     rfm5565_engine_visit(s);
     rfm5565_engine_leave(s);
     s->remote.visited = false;
+    if (s->remote.rung) {
+        remote_wake(s);
+    }
     rfm5565_update_and_unlock(s);
 }
 
@@ -251,24 +262,20 @@ static void leave_rest(Rfm5565State *s)
 
 void rfm5565_remote_begun(Rfm5565State *s)
 {
-    if (come(s)) {
+    if (!QTAILQ_EMPTY(&s->remote.begun) && come(s)) {
         rfm5565_requests_start(s);
         turn_and_leave(s);
     }
     leave_rest(s);
 }
 
-/* Returns whether it has told of some. */
-bool rfm5565_remote_look(Rfm5565State *s)
+void rfm5565_remote_look(Rfm5565State *s)
 {
-    bool told = false;
-
     if (come(s)) {
         turn_and_leave(s);
-        told = rfm5565_requests_look(s);
+        rfm5565_requests_look(s);
         leave_rest(s);
     }
-    return told;
 }
 
 /* With each tick of the engine. No part of a MERGE is there when leave ends. */
@@ -311,7 +318,7 @@ void rfm5565_remote_go_on(Rfm5565State *s)
     }
 }
 
-/* --- packets: in the engine's context ------------------------------------- */
+/* --- packets: in a turn of the engine ------------------------------------- */
 
 void rfm5565_remote_packet_end(Rfm5565State *s, uint64_t cookie,
                                enum rfm_packet_fate fate)

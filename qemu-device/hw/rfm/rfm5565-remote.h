@@ -8,9 +8,9 @@
  *   rfm5565-port.c      ports, and messages that come there
  *   rfm5565-region.c    pages of the guest, and regions of them
  *
- * The ring's part runs in the engine's context, under the lock. It is one more
- * producer: see rfm5565_producer_lock(). The guest's memory is touched in the
- * main context only, under the BQL and without the lock: what is written was
+ * The ring's part runs in a turn of the engine, under the lock. It is one more
+ * producer: see rfm5565_producer_lock(). The guest's memory is touched under
+ * the BQL only, and without the lock: what is written was
  * read from it before, what was read is written to it afterwards. So once a
  * register has been written that ends something, no memory of it is touched.
  */
@@ -82,7 +82,8 @@ typedef struct Rfm5565Remote {
     QEMUBH *bh;                 /* in @ctx, as the next one */
     QEMUTimer *timer;
     QEMUBH *main_bh;            /* main context */
-    bool visited;               /* by a CPU, which does all there is */
+    bool visited;               /* by a CPU, which does all there is, */
+    bool rung;                  /* and meanwhile there is more */
     bool wants_turn;            /* the main context must let it send first */
     bool wants_room;            /* on the ring */
     uint64_t woken_ns;          /* last */
@@ -93,7 +94,6 @@ typedef struct Rfm5565Remote {
     uint64_t base;
     uint32_t control;
     uint32_t status;
-    bool told;                  /* (BQL) by the read that is under way */
 
     /* The table, from when it was enabled; changed under both locks */
     uint64_t table;
@@ -105,6 +105,7 @@ typedef struct Rfm5565Remote {
     struct rfm_auto_resync auto_resync;
     Rfm5565Mailbox mailboxes[RFM_EXT_PORTS];
     Rfm5565Region regions[RFM_EXT_REGIONS];
+    unsigned pending;           /* whose end comes by itself, and is told */
     uint32_t bounced;           /* bytes, of all requests */
     uint32_t received;          /* of messages that have come, likewise */
 
@@ -131,7 +132,7 @@ void rfm5565_remote_stopped(Rfm5565State *s);
 void rfm5565_remote_go_on(Rfm5565State *s);
 void rfm5565_remote_tick(Rfm5565State *s, uint64_t now);
 void rfm5565_remote_begun(Rfm5565State *s);
-bool rfm5565_remote_look(Rfm5565State *s);
+void rfm5565_remote_look(Rfm5565State *s);
 void rfm5565_remote_check_room(Rfm5565State *s);
 void rfm5565_remote_packet_end(Rfm5565State *s, uint64_t cookie,
                                enum rfm_packet_fate fate);
@@ -149,7 +150,7 @@ void rfm5565_requests_control(Rfm5565State *s, uint32_t value);
 void rfm5565_requests_begin(Rfm5565State *s, uint32_t slot);
 void rfm5565_requests_cancel(Rfm5565State *s, uint32_t slot);
 void rfm5565_requests_disable(Rfm5565State *s);
-bool rfm5565_requests_look(Rfm5565State *s);
+void rfm5565_requests_look(Rfm5565State *s);
 void rfm5565_requests_start(Rfm5565State *s);
 bool rfm5565_requests_run(Rfm5565State *s);
 void rfm5565_requests_stopped(Rfm5565State *s);

@@ -4,14 +4,14 @@
  * that it receives, and regions that others may reach.
  *
  *   BEGIN -> begun -> start() -> the ring, or a port -> ended -> tell()
- *           (lock)    (main)            (lock)          (lock)   (main)
+ *           (lock)    (BQL)             (lock)          (lock)   (BQL)
  *                    ^    |
  *                   waiting      for memory, while others are started
  *                    (lock)
  *
- * Every slot that is not IDLE is in one of these places. A doorbell starts one
- * request at most, and who looks for ends is told of some: a CPU that does so
- * all the time has the BQL no longer at a time than the main context.
+ * Every slot that is not IDLE is in one of these places. What needs the BQL the
+ * main context does; of what is short also a CPU: its doorbell starts one
+ * request, and when it looks for ends it is told.
  */
 
 #include "qemu/osdep.h"
@@ -38,11 +38,23 @@ static unsigned slot_of(const Rfm5565Request *r)
 
 /* --- queues: under the lock ----------------------------------------------- */
 
+/* Does the guest wait for its end, and will that come by itself? */
+static bool is_pending(Rfm5565RequestState state)
+{
+    return state != RFM5565_REQUEST_IDLE && state != RFM5565_REQUEST_RECEIVING;
+}
+
+static void set_state(Rfm5565Request *r, Rfm5565RequestState state)
+{
+    r->card->remote.pending += is_pending(state) - is_pending(r->state);
+    r->state = state;
+}
+
 void rfm5565_request_end(Rfm5565Request *r, uint32_t result)
 {
     Rfm5565Remote *remote = &r->card->remote;
 
-    r->state = RFM5565_REQUEST_ENDED;
+    set_state(r, RFM5565_REQUEST_ENDED);
     r->result = result;
     QTAILQ_INSERT_TAIL(&remote->ended, r, next);
     if (!remote->visited) {
@@ -90,6 +102,7 @@ static void release_request(Rfm5565Request *r)
     }
     remote->bounced -= r->bounced;
     remote->received -= r->received;
+    set_state(r, RFM5565_REQUEST_IDLE);
     g_free(r->resync);
     g_free(r->data);
     g_free(r->pages);
@@ -175,7 +188,7 @@ void rfm5565_requests_begin(Rfm5565State *s, uint32_t slot)
     Rfm5565Request *r = running_slot(s, slot, "BEGIN");
 
     if (r && r->state == RFM5565_REQUEST_IDLE) {
-        r->state = RFM5565_REQUEST_BEGUN;
+        set_state(r, RFM5565_REQUEST_BEGUN);
         QTAILQ_INSERT_TAIL(&s->remote.begun, r, next);
     }
 }
@@ -262,7 +275,7 @@ static void resync_ended(struct rfm_resync *resync)
     rfm5565_request_end(r, result);
 }
 
-/* --- starting: in the main context ---------------------------------------- */
+/* --- starting: under the BQL ---------------------------------------------- */
 
 static bool is_of_bytes(const Rfm5565Request *r)
 {
@@ -333,7 +346,7 @@ static uint32_t ask_ring(Rfm5565Request *r)
         return result_of(s, rfm5565_region_do(s, s->node_id, &r->ask, &r->old));
     }
     rfm5565_lock(s);
-    r->state = RFM5565_REQUEST_ASKED;
+    set_state(r, RFM5565_REQUEST_ASKED);
     rfm_remote_ask(&s->remote.engine, &r->ask, rfm5565_now());
     rfm5565_update_and_unlock(s);
     return UNDER_WAY;
@@ -402,7 +415,7 @@ static uint32_t start_resync(Rfm5565Request *r)
     r->resync->donor = r->wire.node;
     r->resync->last = s->memory_size - 1;
     rfm5565_lock(s);
-    r->state = RFM5565_REQUEST_ASKED;
+    set_state(r, RFM5565_REQUEST_ASKED);
     s->remote.resync = r;
     rfm_resync_begin(r->resync, &s->remote.engine,
                      nearest ? RFM_RESYNC_NEAREST : r->wire.node,
@@ -416,7 +429,7 @@ static uint32_t receive_at(Rfm5565Request *r, uint32_t port)
     if (!rfm5565_port_receive(r, port)) {
         return RFM_REQUEST_CLOSED;
     }
-    r->state = RFM5565_REQUEST_RECEIVING;
+    set_state(r, RFM5565_REQUEST_RECEIVING);
     return UNDER_WAY;
 }
 
@@ -513,14 +526,15 @@ static uint64_t address_of(const Rfm5565Request *r)
     return r->card->remote.table + slot_of(r) * sizeof(r->wire);
 }
 
-static uint32_t start(Rfm5565Request *r)
+/* The slot is read once. */
+static bool read_slot(Rfm5565Request *r)
 {
     const struct rfm_ext_request *wire = &r->wire;
 
     if (!r->is_read) {
         if (!rfm5565_guest_rw(r->card, address_of(r), &r->wire, sizeof(r->wire),
                               DMA_DIRECTION_TO_DEVICE)) {
-            return FAULT;
+            return false;
         }
         r->is_read = true;
         r->node = wire->node;
@@ -529,6 +543,13 @@ static uint32_t start(Rfm5565Request *r)
                               le64_to_cpu(wire->offset),
                               le32_to_cpu(wire->length));
     }
+    return true;
+}
+
+static uint32_t start(Rfm5565Request *r)
+{
+    const struct rfm_ext_request *wire = &r->wire;
+
     if (wire->op >= ARRAY_SIZE(ops) || !ops[wire->op].start || wire->reserved ||
         (wire->width && !ops[wire->op].has_width) ||
         (wire->flags && !ops[wire->op].has_flags)) {
@@ -561,8 +582,11 @@ static Rfm5565Request *take_next(Rfm5565Remote *remote)
     return r;
 }
 
-/* Returns false if there is none that can be started now. */
-static bool start_next(Rfm5565State *s)
+/*
+ * Returns false if there is none that can be started now, or only one that is
+ * not @brief, as it has more data.
+ */
+static bool start_next(Rfm5565State *s, bool brief)
 {
     Rfm5565Request *r;
     uint32_t result;
@@ -573,9 +597,20 @@ static bool start_next(Rfm5565State *s)
     if (!r) {
         return false;
     }
-    result = start(r);
+    if (!read_slot(r)) {
+        result = FAULT;
+    } else if (brief && le32_to_cpu(r->wire.length) > SMALL) {
+        WITH_QEMU_LOCK_GUARD(&s->lock) {
+            QTAILQ_INSERT_HEAD(&s->remote.begun, r, next);
+        }
+        return false;
+    } else {
+        result = start(r);
+    }
     if (result == FAULT) {
-        r->state = RFM5565_REQUEST_IDLE;    /* it is in no queue */
+        WITH_QEMU_LOCK_GUARD(&s->lock) {
+            set_state(r, RFM5565_REQUEST_IDLE);     /* it is in no queue */
+        }
         lock_and_fault(s);
         return false;
     }
@@ -584,7 +619,7 @@ static bool start_next(Rfm5565State *s)
     }
     rfm5565_lock(s);
     if (result == MUST_WAIT) {
-        r->state = RFM5565_REQUEST_WAITING;
+        set_state(r, RFM5565_REQUEST_WAITING);
         QTAILQ_INSERT_TAIL(&s->remote.waiting, r, next);
     } else {
         if (result == RFM_REQUEST_INVALID) {
@@ -597,7 +632,7 @@ static bool start_next(Rfm5565State *s)
     return true;
 }
 
-/* --- telling: in the main context ----------------------------------------- */
+/* --- telling: under the BQL ----------------------------------------------- */
 
 static bool write_slot(Rfm5565Request *r, size_t at, void *data, size_t len)
 {
@@ -653,8 +688,8 @@ static void count_request(Rfm5565State *s, const Rfm5565Request *r)
 }
 
 /*
- * Returns false if there is none, or none that can be told. Who @looks for it
- * needs no interrupt.
+ * Returns false if there is none, or none that can be told. Who @looks needs
+ * no interrupt, if it is the end of the only one that it can look for.
  */
 static bool tell_next(Rfm5565State *s, bool looks, uint32_t *bytes)
 {
@@ -674,6 +709,7 @@ static bool tell_next(Rfm5565State *s, bool looks, uint32_t *bytes)
     trace_rfm5565_request_end(s->node_id, slot_of(r), r->result);
     rfm5565_lock(s);
     QTAILQ_REMOVE(&s->remote.ended, r, next);
+    looks &= s->remote.pending == 1;
     count_request(s, r);
     if (r->received) {
         s->remote.engine.ops->wake(s);  /* who sends to a port from here */
@@ -714,19 +750,24 @@ static unsigned tell_some(Rfm5565State *s, bool looks, bool *more)
     return told;
 }
 
-/* For a CPU that looks for ends. Returns whether it has told of some. */
-bool rfm5565_requests_look(Rfm5565State *s)
+/*
+ * For a CPU that looks for ends. Where others wait for their memory the main
+ * context goes on with them.
+ */
+void rfm5565_requests_look(Rfm5565State *s)
 {
     bool more;
 
-    return tell_some(s, true, &more);
+    if (tell_some(s, true, &more) && !QTAILQ_EMPTY(&s->remote.waiting)) {
+        qemu_bh_schedule(s->remote.main_bh);
+    }
 }
 
-/* The one that was begun first, if none waits before it. */
+/* The one that was begun first, if it is short, and none waits before it. */
 void rfm5565_requests_start(Rfm5565State *s)
 {
     if (QTAILQ_EMPTY(&s->remote.waiting)) {
-        start_next(s);
+        start_next(s, true);
     }
 }
 
@@ -740,7 +781,8 @@ bool rfm5565_requests_run(Rfm5565State *s)
     tell_some(s, false, &more);
     before = s->remote.bounced;
     while (started < SLOTS_PER_RUN &&
-           s->remote.bounced < before + BYTES_PER_RUN && start_next(s)) {
+           s->remote.bounced < before + BYTES_PER_RUN &&
+           start_next(s, false)) {
         started++;
     }
     return more || started;

@@ -67,7 +67,7 @@ void rfm5565_run_freeze(Rfm5565State *s, bool freeze)
     }
 }
 
-/* --- updates of others: in the engine's context, under the lock ----------- */
+/* --- updates of others: in a turn of the engine, under the lock ----------- */
 
 static uint64_t value_at(const Rfm5565State *s, const Rfm5565Slot *slot)
 {

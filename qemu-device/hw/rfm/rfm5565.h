@@ -33,12 +33,13 @@
  *   tries the lock, but never waits for it; if it gets it, it does the engine's
  *   sending turn itself (rfm5565_engine_send_inline()). Without room a store
  *   waits with the BQL released, and what makes room never needs the BQL.
- *   One that asks something of another node, or looks for its end, makes whole
- *   turns of the engine, under both locks (rfm5565_engine_come()).
+ * - What a CPU sends by a register leaves before its access ends. One that asks
+ *   something of another node, or looks for its end, makes whole turns of the
+ *   engine. Both are under both locks: see rfm5565_engine_come().
  * - The DMA engine is a second producer, and operations at one node are a
- *   third, under the lock but without the BQL. While one of them sends, stores
- *   and it take turns by @producer, which comes after the lock. It begins under
- *   the BQL, so a store sees that it has.
+ *   third, under the lock, most often without the BQL. While one of them sends,
+ *   stores and it take turns by @producer, which comes after the lock. It
+ *   begins under the BQL, so a store sees that it has.
  * - Guest loads read @ram directly, without any lock: what arrives is applied
  *   with rfm_memory_store().
  *

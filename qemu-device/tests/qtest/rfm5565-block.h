@@ -78,7 +78,7 @@ enum { RX, TX, WATCH, OWNED, MAY_READ, MAY_WRITE, HOME, ON = 0x10 };
 #define GRANULE 64
 
 /* X_STATUS */
-enum { RUNNING = 1, FAULT = 2, TOLD = 4 };
+enum { RUNNING = 1, FAULT = 2 };
 
 /* Vectors, and bits of X_INT_STATUS */
 enum { V_EVENTS, V_DMA, V_LINK, V_ERRORS, VECTORS };
