@@ -269,8 +269,8 @@ class Growth(Contender):
     def measure(self):
         keys = {"a bare eventfd hand-off": "handoff", "a hop of a lone store": "hop",
                 "all nodes, saturated, round": "update"}
-        return {f"{keys[row['what']]}-{row['nodes']}": of_ring(row) for row in rmbench(self.SECONDS, "growth")
-                if row["what"] in keys}
+        rows = rmbench(self.SECONDS, "growth")
+        return {f"{keys[row['what']]}-{row['nodes']}": of_ring(row) for row in rows if row["what"] in keys}
 
 
 ALL = [Local, Blocks, Burst, Card, Sockets, Ivshmem, Doorbell, Dds, Rxe, Processes, Growth]
