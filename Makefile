@@ -41,7 +41,7 @@ check-kernels: build ## the driver on the kernels that people run; KERNELS="6.1-
 check-debug: build ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
 	@scripts/test-all --resume check-debug
 
-bench: build ## the card beside what people use instead, ten minutes; BASE=report.json to compare with
+bench: build ## the card beside what people use instead, six minutes; BASE=report.json to compare with
 	@tests/bench/main.py $(if $(BASE),--base $(BASE))
 
 coverage: setup ## which lines of driver, card and ring the suites run; SUITES="NAME ..." for some

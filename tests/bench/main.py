@@ -30,6 +30,7 @@ from doorbell import Server  # noqa: E402
 from suite import Lab  # noqa: E402
 
 SHARED = 4 << 20        # bytes of each ivshmem
+ATTEMPTS = 3            # at each round of a contender
 
 
 def arguments():
@@ -82,17 +83,21 @@ class Run:
     """All rounds; what could not be run is remembered, and the others go on."""
 
     def __init__(self, lab, rounds, seconds):
-        self.rounds, self.figures, self.missing = rounds, {}, {}
+        self.rounds, self.figures, self.missing, self.again = rounds, {}, {}, []
         self.all = [kind(lab, seconds) for kind in (*contenders.ALL, idle.Member)]
 
     def attempt(self, name, work, *args):
-        """Nothing that fails is left out silently."""
-        try:
-            return work(*args)
-        except Exception as problem:        # of whatever kind: the others go on
-            traceback.print_exc()
-            self.missing[name] = str(problem).strip() or type(problem).__name__
-            return None
+        """Nothing that fails is left out silently. A busy host may spoil a round: it is tried again, which is told."""
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return work(*args)
+            except Exception as problem:        # of whatever kind: the others go on
+                traceback.print_exc()
+                why = str(problem).strip() or type(problem).__name__
+                if left:
+                    self.again.append(f"{name}: {why}")
+        self.missing[name] = why
+        return None
 
     def measure(self):
         for one in self.all:
@@ -100,7 +105,7 @@ class Run:
         for number in range(self.rounds):
             print(f"round {number + 1} of {self.rounds}", file=sys.stderr, flush=True)
             for one in self.all:
-                if one.name not in self.missing and number % one.every == 0:
+                if one.name not in self.missing:
                     self.add(self.attempt(one.name, one.measure))
 
     def add(self, figures):
@@ -140,11 +145,14 @@ def measured(args):
     return {"date": datetime.now().isoformat(timespec="seconds"), "commit": git("describe", "--always", "--dirty"),
             "host": {"processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(),
                      "load_before": load, "load_after": os.getloadavg()},
-            "rounds": args.rounds, "seconds": time.monotonic() - begun, "missing": run.missing,
+            "rounds": args.rounds, "seconds": time.monotonic() - begun, "missing": run.missing, "again": run.again,
             "rows": table.judged(figures), "figures": figures}
 
 
 def status(report):
+    """What did not go well is told; the exit status."""
+    for problem in report.get("again", ()):
+        print(f"bench: tried again: {problem}", file=sys.stderr)
     for name, why in report["missing"].items():
         print(f"bench: could not be run: {name}: {why}", file=sys.stderr)
     return 1 if report["missing"] else 0

@@ -102,8 +102,8 @@ def lines(report, base=None):
     """For people; with another report what its ratio was."""
     figures = report["figures"]
     before = {(row["figure"], row["beside"]): row for row in base["rows"]} if base else {}
-    yield (f"{'figure':<14} {'median':>16}  {'beside':<16} {'median':>16} {'ratio':>8} {'of minima':>10}  {'target':<8} {'':<12}"
-           + ("  before" if base else ""))
+    yield (f"{'figure':<14} {'median':>16}  {'beside':<16} {'median':>16} {'ratio':>8} {'of minima':>10}"
+           f"  {'target':<8} {'':<12}" + ("  before" if base else "")).rstrip()
     for row in report["rows"]:
         ours, theirs = (figures.get(row[key]) for key in ("figure", "beside"))
         show = speed if row["of"] == "speed" else shown
@@ -118,7 +118,8 @@ def earlier(row, before):
         return "  -"
     if row["ratio"] is None:
         return f"  {old['ratio']:.2f}"
-    return f"  {old['ratio']:.2f} ({row['ratio'] / old['ratio'] - 1:+.0%})" if old["ratio"] else f"  {old['ratio']:.2f}"
+    change = f" ({row['ratio'] / old['ratio'] - 1:+.0%})" if old["ratio"] and row["of"] != "difference" else ""
+    return f"  {old['ratio']:.2f}{change}"
 
 
 def details(report):

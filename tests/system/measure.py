@@ -6,6 +6,7 @@ import json
 
 AT = 0x100000           # 2 MiB from here on are written to
 PORT = 5565
+MTU = 9000              # of the second network: RDMA has frames of 4 KiB then
 
 
 def card(lab, only, node=None, seconds=1, at=AT, timeout=300):
@@ -61,7 +62,7 @@ def lan(folder):
     for node, server in ((1, "on"), (2, "off")):
         retry = ",reconnect-ms=100" if server == "off" else ""
         words += [f"{node}:-netdev stream,id=lan,server={server},addr.type=unix,addr.path={folder}/lan{retry}",
-                  f"{node}:-device virtio-net-pci,netdev=lan,romfile=,mac={mac(node)}"]
+                  f"{node}:-device virtio-net-pci,netdev=lan,romfile=,host_mtu={MTU},mac={mac(node)}"]
     return [arg for word in words for arg in ("--qemu-arg", word)]
 
 
