@@ -6,7 +6,8 @@
  *
  * Prints `name value unit` lines; ratios have the unit "times". For the
  * comparison with a store that does nothing it wants a pci-testdev (QEMU's;
- * its BAR0 begins with a register that ignores what is stored).
+ * its BAR0 begins with a register that ignores what is stored). If a burst range
+ * covers the first MiB, it compares copies there with copies in RAM.
  *
  *	bench_access DEVICE card|idle COUNT
  *
@@ -24,6 +25,7 @@
 #define LONE_STORES	2000
 #define LONE_GAP_NS	200000		/* the ring has come to rest by then */
 #define PASSES		9
+#define COPIES		10
 
 /* --- loads: a walk through the area, each load dependent on nothing ------- */
 
@@ -95,6 +97,32 @@ static double ns_per_lone_store(volatile uint32_t *at)
 	return times[LONE_STORES / 2];
 }
 
+/* --- copies --------------------------------------------------------------- */
+
+static uint64_t time_of_copy(void *to, const void *from)
+{
+	uint64_t start = now_ns();
+
+	for (int i = 0; i < COPIES; i++)
+		memcpy(to, from, AREA);
+	return now_ns() - start;
+}
+
+/* Each copy has other bytes than the one before it. */
+static void compare_copies(uint8_t *ram, uint8_t *card, uint64_t *ns_ram, uint64_t *ns_card)
+{
+	uint8_t *from = malloc(AREA);
+
+	*ns_ram = *ns_card = UINT64_MAX;
+	for (int pass = 0; from && pass < PASSES; pass++) {
+		for (unsigned int i = 0; i < AREA; i++)
+			from[i] = i * 7 + pass;
+		*ns_ram = smaller(*ns_ram, time_of_copy(ram, from));
+		*ns_card = smaller(*ns_card, time_of_copy(card, from));
+	}
+	free(from);
+}
+
 /* --- the register that does nothing --------------------------------------- */
 
 static bool read_hex(const char *folder, const char *name, unsigned int wanted)
@@ -163,6 +191,7 @@ int main(int argc, char **argv)
 {
 	volatile uint32_t *idle = idle_register();
 	double ram, card, store, lone;
+	struct rfm_info info;
 	void *memory, *map;
 	int fd;
 
@@ -186,6 +215,15 @@ int main(int argc, char **argv)
 	show("load_card", card, "ns");
 	show("load_ratio", card / ram, "times");
 
+	if (!card_info(fd, &info) && !info.burst_offset && info.burst_length >= AREA) {
+		uint64_t copy_ram, copy_card;
+
+		compare_copies(memory, map, &copy_ram, &copy_card);
+		show("copy_ram", (double)copy_ram / COPIES / 1000, "us");
+		show("copy_burst", (double)copy_card / COPIES / 1000, "us");
+		show("copy_ratio", (double)copy_card / copy_ram, "times");
+		return 0;
+	}
 	store = ns_per_store(map);
 	lone = ns_per_lone_store(map);
 	show("store_saturated", store, "ns");

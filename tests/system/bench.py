@@ -15,6 +15,8 @@ from labkit import Lab
 
 LOAD_TARGET = "a load costs at most 1.2 times one from RAM"
 STORE_TARGET = "a saturated store costs the vCPU at most 1.5 times one that does nothing"
+BURST_TARGET = "a copy of 1 MiB into a burst range costs at most 1.2 times one in RAM"
+BURST_LIMIT = 20        # where each store traps it takes a thousand times as long
 LOAD_LIMIT = 5          # a load that traps costs some hundred times as much as one from RAM
 STORE_LIMIT = 10        # beside a store that traps, and does nothing
 STORES = 2_000_000
@@ -69,7 +71,19 @@ def saturated_cost(lab, _figures):
     within(ratio, STORE_LIMIT, "vCPU time of a store, beside one that does nothing")
 
 
-TESTS = [loads, stores, saturated_cost]
+def burst(lab, _figures):
+    """A store to a burst range is one to RAM"""
+    lab.run(1, "rmctl", "set", "rfm0", "burst=0+1M")
+    copies = [line for line in lab.out(1, BENCH, "/dev/rfm0", timeout=250).splitlines()
+              if line.startswith("copy")]
+    for line in copies:
+        figure(line)
+    figure(f"target: {BURST_TARGET}")
+    within(float(copies[-1].split()[1]), BURST_LIMIT, "a copy of 1 MiB, beside one in RAM")
+    lab.run(1, "rmctl", "set", "rfm0", "burst=off")
+
+
+TESTS = [loads, stores, saturated_cost, burst]
 
 
 def main():
