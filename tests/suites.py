@@ -125,6 +125,7 @@ SUITES = [
     system("run:machines", "check", 20, 10, "rmlab run: a machine and an rmnode on one ring", "machines"),
     system("saved", "check", 100, 20, "a whole lab is saved, and labs go on from there"),
     system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
+    system("burst", "test", 40, 10, "a range in which stores do not trap, on two machines"),
     system("rmctl_memory", "test", 70, 10,
            "the verbs of rmctl for the memory: fill, load, diff, trace, watch, top, ..."),
     system("verify", "test", 80, 20,

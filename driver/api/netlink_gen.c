@@ -37,7 +37,7 @@ static const struct nla_policy rfm_card_get_dump_nl_policy[RFM_A_CARD_ABSOLUTE +
 };
 
 /* RFM_CMD_CARD_SET - do */
-static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_DMA_BYTE_SWAP + 1] = {
+static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_BURST_PERIOD + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
@@ -59,6 +59,9 @@ static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_DMA_BYTE_SWAP +
 	[RFM_A_CARD_DMA_WRITE_THRESHOLD] = { .type = NLA_U32, },
 	[RFM_A_CARD_MODERATION_COUNT] = NLA_POLICY_RANGE(NLA_U32, 1, 32767),
 	[RFM_A_CARD_MODERATION_TIME] = { .type = NLA_U32, },
+	[RFM_A_CARD_BURST_OFFSET] = { .type = NLA_U64, },
+	[RFM_A_CARD_BURST_LENGTH] = { .type = NLA_U64, },
+	[RFM_A_CARD_BURST_PERIOD] = { .type = NLA_U32, },
 };
 
 /* RFM_CMD_COUNTERS_RESET - do */
@@ -97,7 +100,7 @@ static const struct genl_split_ops rfm_nl_ops[] = {
 		.cmd		= RFM_CMD_CARD_SET,
 		.doit		= rfm_nl_card_set_doit,
 		.policy		= rfm_card_set_nl_policy,
-		.maxattr	= RFM_A_CARD_DMA_BYTE_SWAP,
+		.maxattr	= RFM_A_CARD_BURST_PERIOD,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -9,8 +9,10 @@ static_assert((u32)RFM_BASE_MASK == (u32)RFM_POLICY_MASK);
 
 static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 			 const struct rfm_config *config,
-			 const struct rfm_info *info)
+			 const struct rfm_info *info,
+			 const struct rfm_burst *burst)
 {
+	bool no_burst = !(card->hw.features & RFM_EXT_FEATURE_BURST);
 	bool no_clock = !(card->hw.features & RFM_EXT_FEATURE_CLOCK);
 	const struct rfm_events *events = &card->hw.events;
 	const unsigned int *users = card->holds.by_kind;
@@ -59,6 +61,9 @@ static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 			!events->ring),
 		RFM_U32(CARD_MODERATION_TIME, events->moderation_time,
 			!events->ring),
+		RFM_U64(CARD_BURST_OFFSET, burst->offset, no_burst),
+		RFM_U64(CARD_BURST_LENGTH, burst->length, no_burst),
+		RFM_U32(CARD_BURST_PERIOD, burst->period, no_burst),
 		RFM_U32(CARD_FILES, users[RFM_DESCRIPTOR_KIND_FILE]),
 		RFM_U32(CARD_WATCHES, users[RFM_DESCRIPTOR_KIND_WATCH]),
 		RFM_U32(CARD_LISTENERS, users[RFM_DESCRIPTOR_KIND_LISTEN]),
@@ -109,15 +114,17 @@ static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
 int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, void *absolute)
 {
 	struct rfm_config config = {};
+	struct rfm_burst burst;
 	struct rfm_info info = {};
 	int ret;
 
 	lockdep_assert_held(&card->lock);
 
-	ret = rfm_config_read(card, &config) ?: rfm_info(card, &info);
+	ret = rfm_config_read(card, &config) ?: rfm_info(card, &info) ?:
+	      rfm_burst_read(card, &burst);
 	if (ret)
 		return ret;
-	return rfm_put_state(skb, card, &config, &info) ?:
+	return rfm_put_state(skb, card, &config, &info, &burst) ?:
 	       rfm_put_driver(skb, card, &info, absolute);
 }
 

@@ -35,6 +35,9 @@ static const struct {
 	RFM_VALUE(DMA_WRITE_THRESHOLD, 0, dma_threshold[RFM_DMA_WRITE]),
 	RFM_VALUE(MODERATION_COUNT, 0, moderation_count),
 	RFM_VALUE(MODERATION_TIME, 0, moderation_time),
+	RFM_VALUE(BURST_OFFSET, 0, burst.offset),
+	RFM_VALUE(BURST_LENGTH, 0, burst.length),
+	RFM_VALUE(BURST_PERIOD, 0, burst.period),
 	{ RFM_A_CARD_BASE },		/* see below */
 };
 

@@ -201,6 +201,12 @@ enum rfm_function {
 })
 
 /* A change of a card's settings. */
+struct rfm_burst {
+	u64 offset;			/* bytes */
+	u64 length;			/* 0: there is none */
+	u32 period;			/* ns between two scans */
+};
+
 struct rfm_settings {
 	struct netlink_ext_ack *extack;	/* told what is wrong, or NULL */
 	struct nlattr **attrs;		/* of the request, or NULL */
@@ -212,6 +218,7 @@ struct rfm_settings {
 	u32 dma_threshold[2];		/* bytes, see RFM_DMA_READ */
 	u32 moderation_count;		/* events */
 	u32 moderation_time;		/* ns */
+	struct rfm_burst burst;
 	u64 generation;			/* of the card that is to be changed */
 	bool conditional;		/* change nothing if it has another one by now */
 	bool ioctl;			/* can be begun anew: a signal ends waiting */
@@ -229,6 +236,14 @@ u32 rfm_dma_threshold(const struct rfm_card *card, bool store);
 int rfm_config_get(struct rfm_file *file, void *arg);
 int rfm_config_set(struct rfm_file *file, void *arg);
 int rfm_config_read(struct rfm_card *card, struct rfm_config *args);
+
+/* core/burst.c: the range in which stores do not trap */
+int rfm_burst_read(struct rfm_card *card, struct rfm_burst *burst);
+void rfm_burst_flush(struct rfm_card *card);
+int rfm_burst_check(const struct rfm_card *card,
+		    const struct rfm_settings *settings);
+void rfm_burst_change(struct rfm_card *card,
+		      const struct rfm_settings *settings);
 
 /* core/status.c: what the card is, last writers, counters, ring map */
 

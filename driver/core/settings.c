@@ -294,7 +294,8 @@ static int rfm_settings_check(const struct rfm_card *card,
 			      const struct rfm_settings *settings)
 {
 	int ret = rfm_moderation_check(card, settings) ?:
-		  rfm_threshold_check(card, settings);
+		  rfm_threshold_check(card, settings) ?:
+		  rfm_burst_check(card, settings);
 
 	if (ret)
 		return ret;
@@ -336,6 +337,8 @@ static void rfm_settings_rest(struct rfm_card *card,
 	if (settings->set & (RFM_SET(MODERATION_COUNT) |
 			     RFM_SET(MODERATION_TIME)))
 		rfm_moderate(card, settings);
+	if (settings->set & (RFM_SET(BURST_LENGTH) | RFM_SET(BURST_PERIOD)))
+		rfm_burst_change(card, settings);
 }
 
 static int rfm_base_change(struct rfm_card *card,

@@ -56,6 +56,10 @@ int rfm_info(struct rfm_card *card, struct rfm_info *info)
 							     RFM_BAR_RUNTIME));
 	info->control_at = offset_in_page(pci_resource_start(card->hw.pdev,
 							     RFM_BAR_CONTROL));
+	if (card->hw.features & RFM_EXT_FEATURE_BURST) {
+		info->burst_offset = readl(card->hw.ext + RFM_EXT_BURST_OFFSET);
+		info->burst_length = readl(card->hw.ext + RFM_EXT_BURST_LENGTH);
+	}
 	rfm_irq_status(&card->hw, info);
 	rfm_events_check(&card->hw);
 	info->events_dropped = rfm_events_dropped(&card->hw);

@@ -117,6 +117,7 @@ int rfm_verify(struct rfm_file *file, void *arg)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&card->verify_lock))
 		return -EINTR;
+	rfm_burst_flush(card);	/* the card's own answer is of what it has sent */
 	ret = rfm_verify_locked(file, args);
 	mutex_unlock(&card->verify_lock);
 	return ret;

@@ -17,7 +17,7 @@
 		      (size) % sizeof(word) == 0 && (size) < SZ_8K &&	\
 		      __alignof__(struct rfm_##type) == __alignof__(word))
 
-RFM_LAYOUT(info, 152, u64);
+RFM_LAYOUT(info, 168, u64);
 RFM_LAYOUT(send, 16, u32);
 RFM_LAYOUT(listen, 16, u32);
 RFM_LAYOUT(event, 176, u64);

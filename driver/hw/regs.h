@@ -442,6 +442,32 @@ struct rfm_ext_request {
 };
 
 /*
+ * The burst range (RFM_EXT_FEATURE_BURST): there BAR3 is RAM. What has changed in it is sent by
+ * scans: one each PERIOD, one before what is written next to FENCE_BEGIN, NIC, MULTICAST_SEND and
+ * REQUEST_BEGIN, one that FLUSH asks for. A write of COMMAND makes OFFSET and LENGTH, multiples of
+ * 4096 within the memory, the range, LENGTH 0 none; reading it tells how that went. The range that
+ * was ends, and the new one begins, soon after, when FLUSHED has reached a FLUSH that was begun
+ * behind it: NOW tells which it is. There is none while BIGEND swaps PIO or parity is on. A write
+ * of FLUSH asks for a scan, and FLUSH then reads its number; it has ended when FLUSHED has reached
+ * that. At reset OFFSET and LENGTH are what the card was made with, and the range.
+ */
+#define RFM_EXT_BURST_OFFSET		0x220
+#define RFM_EXT_BURST_LENGTH		0x224
+#define RFM_EXT_BURST_COMMAND		0x228
+#define RFM_EXT_BURST_DONE		0u
+#define RFM_EXT_BURST_BAD_RANGE		1u
+#define RFM_EXT_BURST_NO_MEMORY		2u	/* the card has none for it: there is no range */
+#define RFM_EXT_BURST_PERIOD		0x22c	/* microseconds, MIN..MAX; reset DEFAULT */
+#define RFM_EXT_BURST_PERIOD_MIN	100u
+#define RFM_EXT_BURST_PERIOD_DEFAULT	1000u
+#define RFM_EXT_BURST_PERIOD_MAX	1000000u
+#define RFM_EXT_BURST_FLUSH		0x230
+#define RFM_EXT_BURST_FLUSHED		0x234	/* RO */
+#define RFM_EXT_BURST_NOW_OFFSET	0x238	/* RO */
+#define RFM_EXT_BURST_NOW_LENGTH	0x23c	/* RO: 0, there is none now */
+#define RFM_EXT_BURST_PAGE		4096u
+
+/*
  * Counters and the ring map, all of one instant: that of the last write of
  * SNAPSHOT, which reads as the number of such writes.
  */

@@ -25,7 +25,7 @@ int main(void)
 #define STRINGIFY(x) _STRINGIFY(x)
 
 /* What the 64-bit kernel takes them for. */
-_Static_assert(sizeof(struct rfm_info) == 152, "rfm_info");
+_Static_assert(sizeof(struct rfm_info) == 168, "rfm_info");
 _Static_assert(sizeof(struct rfm_send) == 16, "rfm_send");
 _Static_assert(sizeof(struct rfm_listen) == 16, "rfm_listen");
 _Static_assert(sizeof(struct rfm_event) == 176, "rfm_event");

@@ -31,11 +31,12 @@ has_cause() { "$rmctl" -j show "$2" | grep -q "\"cause\":\"$1\""; }
 # --- set --------------------------------------------------------------------------------
 
 run set "$dev"
-check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 15 ]
+check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 17 ]
 check "each with its value" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
 	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' '^dma-byte-swap +off$' \
 	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-threshold +16K$' '^dma-write-threshold +2K$' \
-	'^moderation-count +[0-9]+$' '^moderation-time +50us$'
+	'^moderation-count +[0-9]+$' '^moderation-time +50us$' \
+	'^burst +off$' '^burst-period +1ms$'
 run -j set "$dev"
 check "set -j has them too" has_lines "$out" '"led":false,"transmit":true,.*"base_policy":"all"'
 generation=$(value "$out" generation)
@@ -53,6 +54,19 @@ run set "$dev"
 check "thresholds and moderation are as set" has_lines "$out" '^dma-read-threshold +0$' \
 	'^dma-write-threshold +1M$' '^moderation-count +3$' '^moderation-time +1ms$'
 good_silent set "$dev" dma-read-threshold=16K dma-write-threshold=2048 moderation-count=1 moderation-time=50us
+good_silent set "$dev" burst=0x100000+64K burst-period=250us
+run set "$dev"
+check "a burst range is as set" has_lines "$out" '^burst +0x100000\+64K$' '^burst-period +250us$'
+run show "$dev"
+check "show has it" has_lines "$out" '^  burst range +0x100000\+64K$' '^  burst period +250us$'
+run -j set "$dev"
+check "set -j has it" has_lines "$out" '"burst":\{"offset":1048576,"length":65536\},"burst_period_ns":250000'
+good_silent poke "$dev" 0x100ffc 0x12345678
+run fence "$dev"
+good '0x00100ffc: 0x12345678' peek "$dev" 0x100ffc
+run -j stats "$dev"
+check "what was stored there is sent before a fence" has_lines "$out" '"burst_bytes":4,"burst_late":0'
+good_silent set "$dev" burst=off burst-period=1ms
 
 run -j set "$dev"
 before=$(cat "$out")
@@ -76,6 +90,20 @@ wrong_word window=x "window 'x' is not a number"
 wrong_word window=-1 "window '-1' is negative"
 wrong_word offset=4G "offset '4G' is not a number"
 wrong_word dma-read-threshold=x "dma-read-threshold 'x' is not a number"
+for value in 0x1000+1 1+4096 0x800 0x1000-0x1ffe; do
+	wrong_word "burst=$value" "burst begins and ends at a multiple of 4K, not '$(echo "$value" | tr + .)'"
+done
+for value in on 0x2000-0x1000 0x1000+ 4G+4K; do
+	wrong_word "burst=$value" "burst is a range such as 0x800000\+8M, or off, not '$(echo "$value" | tr + .)'"
+done
+for value in 0 99us 2s 1ms1; do
+	wrong_word "burst-period=$value" \
+		"burst-period is a time such as 200us or 1ms, from 100us to 1s, not '$value'"
+done
+bad 3 "$dev: set: the burst range reaches past the end of the memory" set "$dev" parity=on \
+	"burst=$size+4K"
+bad 3 "$dev: set: the period of a burst range is in whole microseconds" set "$dev" parity=on \
+	burst-period=100500ns
 wrong_word moderation-count=0 'moderation-count must be at least 1'
 wrong_word moderation-count=32768 "moderation-count '32768' is too large, at most 0x7fff fits"
 wrong_word rx=x "$no_names"
@@ -105,6 +133,7 @@ bad 3 "$base: set: $no_masks" set "$base" led=on policy=none
 bad 3 "$base: set: $no_masks" set "$base" led=on rx=0x1000+4K
 bad 3 "$base: set: the card has no event ring, there is nothing to moderate" \
 	set "$base" led=on moderation-count=2
+bad 3 "$base: set: the card can have no burst range" set "$base" led=on burst=0+4K
 run set "$base"
 check "refused on a base card, nothing is changed" has_lines "$out" '^led +off$'
 bad 3 "rfm255: set: there is no such card" set rfm255 led=on
@@ -188,8 +217,8 @@ check "nothing was changed without the right" has_lines "$out" '"led":false,.*"b
 
 run stats "$dev"
 check "rmctl stats" [ "$status" -eq 0 -a ! -s "$err" ]
-check "stats has 47 counters of the card and 7 of the driver" \
-	[ "$(grep -cE '^  [a-z_]+ +[0-9]' "$out")" -eq 54 ]
+check "stats has 50 counters of the card and 7 of the driver" \
+	[ "$(grep -cE '^  [a-z_]+ +[0-9]' "$out")" -eq 57 ]
 check "sizes and times of it are in units" has_lines "$out" '^  stores +[0-9]+$' \
 	'^  sent_bytes +[0-9.]+ (B|[KMG]iB)$' '^  filtered_rx +[0-9.]+ (B|[KMG]iB)$' \
 	'^  stall +[0-9.]+ [num]?s$' '^  turn +[0-9.]+ [num]?s$' '^  dma_bytes +[0-9.]+ (B|[KMG]iB)$'
@@ -660,7 +689,7 @@ run save-config "$dev"
 check "rmctl save-config" [ "$status" -eq 0 -a ! -s "$err" ]
 check "the file names the card, and every setting" has_lines "$out" "^# Configuration of $dev, " \
 	"^card = $dev\$" '^led = off$' '^transmit = on$' '^offset = 0$' '^policy = all$' \
-	'^moderation-time = 50us$' '^own = none$'
+	'^moderation-time = 50us$' '^burst = off$' '^burst-period = 1ms$' '^own = none$'
 cp "$out" "$dir/plain"
 good "$dev: nothing to change" apply "$dir/plain"
 "$rmctl" set "$dev" led=on policy=none rx=0x1000+4K,0x8000+64 own=0x2000+128 moderation-time=1ms
@@ -824,18 +853,19 @@ sed 's/^led = off/led = on/; s/^transmit = on/transmit = off/; s/^loopback = off
 	s/^byte-swap = off/byte-swap = on/; s/^dma-byte-swap = off/dma-byte-swap = on/; s/^window = 0/window = 16M/; s/^offset = 0/offset = 64M/
 	s/^policy = all/policy = none/; s/^dma-read-threshold = .*/dma-read-threshold = 4097/
 	s/^dma-write-threshold = .*/dma-write-threshold = 0/; s/^moderation-count = .*/moderation-count = 7/
-	s/^moderation-time = .*/moderation-time = 1500ns/; s/^own = none/own = all/
+	s/^moderation-time = .*/moderation-time = 1500ns/
+	s/^burst = off/burst = 0x0+8M/; s/^burst-period = 1ms/burst-period = 100us/; s/^own = none/own = all/
 	s/^read = none/read = all/; s/^write = none/write = 0x00001000-0x00001fff/
 	s/^home = none/home = 0x00000000-0x0000003f/' \
 	"$dir/before" >"$dir/other"
 check "every setting of a file can be another" \
 	[ "$(grep -cFxvf "$dir/before" "$dir/other")" -eq "$(grep -c '^[^#c]' "$dir/before")" ]
 run apply "$dir/other"
-check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 19 ]
+check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 21 ]
 run save-config "$alone"
 check "and they are saved" is_file other
 run apply "$dir/before"
-check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 19 ]
+check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 21 ]
 run save-config "$alone"
 check "as they were" is_file before
 for setting in led=on transmit=off loopback=on dark-on-dark=on parity=on dma-byte-swap=on; do

@@ -35,6 +35,22 @@ def memory(card):
     assert len({answer.crc for answer in card.verify((OFFSET, 4), 60).values()}) == 1
 
 
+def burst(card):
+    """A record refuses a range in which stores go in no order."""
+    record = card.record(OFFSET, 24)
+    with netlink.Family() as family:
+        family.set(CARD, burst_offset=OFFSET // 4096 * 4096, burst_length=4096)
+        assert family.card(CARD)["burst_length"] == 4096
+        try:
+            record.store(b"x" * 24)
+        except rfm.Error as refusal:
+            print(refusal)
+        else:
+            raise AssertionError("a record was stored in a burst range")
+        family.set(CARD, burst_offset=0, burst_length=0)
+        record.store(b"x" * 24)
+
+
 def settings(card):
     with netlink.Family() as family:
         assert CARD in [found["name"] for found in family.cards()]
@@ -62,4 +78,5 @@ def settings(card):
 with rfm.open(CARD, wait=60) as handle:
     memory(handle)
     settings(handle)
+    burst(handle)
 print("all is well")

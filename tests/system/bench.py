@@ -16,6 +16,8 @@ from labkit import Lab
 
 LOAD_TARGET = "a load costs at most 1.1 times one from RAM"
 STORE_TARGET = "a saturated store costs the vCPU at most 1.3 times one that does nothing"
+BURST_TARGET = "a copy of 1 MiB into a burst range costs at most 1.2 times one in RAM"
+BURST_LIMIT = 20        # where each store traps it takes a thousand times as long
 LOAD_LIMIT = 5          # a load that traps costs some hundred times as much as one from RAM
 STORE_LIMIT = 10        # beside a store that traps, and does nothing
 PASSES = 3
@@ -78,7 +80,18 @@ def saturated_cost(lab):
     within(ratio, STORE_LIMIT, "vCPU time of a store, beside one that does nothing")
 
 
-TESTS = [loads, stores, saturated_cost]
+def burst(lab):
+    """A store to a burst range is one to RAM"""
+    lab.run(1, "rmctl", "set", "rfm0", f"burst={measure.AT:#x}+2M")
+    rows = measure.card(lab, "ram-copy,memcpy", seconds=2)
+    for row in rows.values():
+        show(row)
+    figure(f"target: {BURST_TARGET}")
+    within(rows["memcpy", 1 << 20]["ratio"], BURST_LIMIT, "a copy of 1 MiB, beside one in RAM")
+    lab.run(1, "rmctl", "set", "rfm0", "burst=off")
+
+
+TESTS = [loads, stores, saturated_cost, burst]
 
 
 def main():

@@ -82,6 +82,9 @@ static const char *const counter_names[RFM_COUNTERS] = {
 	[RFM_COUNTER_REQUESTS_FAILED] = "requests_failed",
 	[RFM_COUNTER_SERVED] = "served",
 	[RFM_COUNTER_RESYNC_BYTES] = "resync_bytes",
+	[RFM_COUNTER_BURST_SCANS] = "burst_scans",
+	[RFM_COUNTER_BURST_BYTES] = "burst_bytes",
+	[RFM_COUNTER_BURST_LATE] = "burst_late",
 };
 
 /* What an errno of these calls means here, where its usual text does not say it. */

@@ -121,6 +121,20 @@ static int put_through(void *opaque, size_t index, uint64_t word, int last)
 	return rfm_store64(place->rfm, place->offset + 8 * index, htole64(word));
 }
 
+/* Where stores go in no order a record cannot be: no part of it would be behind another. */
+static int is_in_order(struct rfm *rfm, uint64_t offset, size_t size)
+{
+	struct rfm_info info;
+
+	if (rfm_info(rfm, &info))
+		return 0;
+	if (offset < info.burst_offset + info.burst_length && info.burst_offset < offset + size) {
+		errno = EOPNOTSUPP;
+		return 0;
+	}
+	return 1;
+}
+
 int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data, size_t size)
 {
 	struct place place = { .rfm = rfm, .offset = offset };
@@ -129,7 +143,7 @@ int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data, size_t 
 	if (!fits(offset + 8, size) ||
 	    !range_is_inside(rfm->memory_size, offset, RFM_RECORD_SIZE(size)))
 		return fail_with(EINVAL);
-	if (rfm_load64(rfm, offset, &before))
+	if (!is_in_order(rfm, offset, RFM_RECORD_SIZE(size)) || rfm_load64(rfm, offset, &before))
 		return -1;
 	return write_record(put_through, &place, sequence_after(le64toh(before)), data, size);
 }

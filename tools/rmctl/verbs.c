@@ -35,6 +35,8 @@ const struct verb verbs[] = {
 	  "  dma-read-threshold dma-write-threshold   DMA from so many bytes on; 0: never\n"
 	  "  moderation-count  events that wait together for one interrupt\n"
 	  "  moderation-time   least time between two interrupts of events: 50us, 0\n"
+	  "  burst             where stores cost what RAM does and go in no order, or off\n"
+	  "  burst-period      time between two scans of it, 100us to 1s\n"
 	  "Takes a card that one may open for writing, or CAP_NET_ADMIN.\n",
 	  "", verb_set },
 	{ "subscribe", "DEV RANGE... [--rx] [--tx] [--own] [--while CMD]",

@@ -60,6 +60,8 @@
  * @runtime_at: byte in the page at RFM_MAP_RUNTIME where those registers begin
  * @control_at: and of those at RFM_MAP_CONTROL
  * @reserved: 0
+ * @burst_offset: where the burst range begins, in which stores are sent in no order
+ * @burst_length: its bytes; 0: there is none
  */
 struct rfm_info {
 	__u64 memory_size;
@@ -84,6 +86,8 @@ struct rfm_info {
 	__u16 runtime_at;
 	__u16 control_at;
 	__u64 reserved[4];
+	__u64 burst_offset;
+	__u64 burst_length;
 };
 
 /* What a card receives that nobody has subscribed to. */

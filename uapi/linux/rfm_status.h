@@ -55,7 +55,8 @@
 #define RFM_EXT_FEATURE_CLOCK		0x0040u
 #define RFM_EXT_FEATURE_QUERY		0x0080u
 #define RFM_EXT_FEATURE_REMOTE		0x0100u	/* requests, and planes READ, WRITE, HOME */
-#define RFM_EXT_FEATURES		0x01ffu
+#define RFM_EXT_FEATURE_BURST		0x0200u	/* a range in which stores do not trap */
+#define RFM_EXT_FEATURES		0x03ffu
 
 #define RFM_FIFO_DEPTH			127	/* interrupts of a type that wait in the card */
 #define RFM_GRANULE			64	/* bytes that are subscribed or watched together */
@@ -108,7 +109,10 @@ enum rfm_counter {
 	RFM_COUNTER_REQUESTS_FAILED	= 44,	/* of these, not as asked */
 	RFM_COUNTER_SERVED		= 45,	/* operations of others that were answered */
 	RFM_COUNTER_RESYNC_BYTES	= 46,	/* made right by resync so far */
-	RFM_COUNTERS			= 47
+	RFM_COUNTER_BURST_SCANS		= 47,	/* of the burst range, that found written pages */
+	RFM_COUNTER_BURST_BYTES		= 48,	/* that had changed there */
+	RFM_COUNTER_BURST_LATE		= 49,	/* interrupts that went before that */
+	RFM_COUNTERS			= 50
 };
 
 #endif /* _UAPI_LINUX_RFM_STATUS_H */

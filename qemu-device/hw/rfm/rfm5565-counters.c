@@ -73,6 +73,9 @@ static void count(const Rfm5565State *s, uint64_t counter[COUNTERS])
     counter[RFM_COUNTER_EPOCH] = node->epoch;
     counter[RFM_COUNTER_TURN_NS] = node->turn_ns;
     rfm5565_remote_count(s, counter);
+    counter[RFM_COUNTER_BURST_SCANS] = s->burst.scans;
+    counter[RFM_COUNTER_BURST_BYTES] = s->burst.bytes;
+    counter[RFM_COUNTER_BURST_LATE] = s->burst.late;
     counter[COUNTER_RX_REFUSED] = s->rx.refused;
     counter[COUNTER_TX_REFUSED] = s->tx.refused;
     counter[COUNTER_DMA_TRANSFERS] = s->dma.transfers;
@@ -163,6 +166,12 @@ static const struct {
       "operations of other nodes that were answered" },
     [RFM_COUNTER_RESYNC_BYTES] = { "resync-bytes",
       "bytes of the memory made right by resync" },
+    [RFM_COUNTER_BURST_SCANS] = { "burst-scans",
+      "scans of the burst range that found written pages" },
+    [RFM_COUNTER_BURST_BYTES] = { "burst-bytes",
+      "bytes that had changed there" },
+    [RFM_COUNTER_BURST_LATE] = { "burst-late",
+      "network interrupts that went before what was stored there" },
     [COUNTER_RX_REFUSED] = { "rx-refused",
       "upstream peers shown out for what they said, or did not say" },
     [COUNTER_TX_REFUSED] = { "tx-refused",

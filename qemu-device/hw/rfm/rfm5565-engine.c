@@ -163,6 +163,23 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
     return done;
 }
 
+/*
+ * In the main context, before the card leaves the ring: what the node has to
+ * send goes as far as there is room. Under the BQL.
+ */
+void rfm5565_engine_push(Rfm5565State *s)
+{
+    rfm5565_lock(s);
+    while (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
+           send_frames(s, rfm5565_now())) {
+        /* there is more */
+    }
+    rfm5565_update_and_unlock(s);
+    if (qatomic_read(&s->streaming)) {
+        rfm5565_link_push(s);
+    }
+}
+
 static bool engine_send(Rfm5565State *s, uint64_t now)
 {
     if (s->link_tx.shm) {

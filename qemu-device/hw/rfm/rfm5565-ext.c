@@ -128,17 +128,16 @@ static void writer_offset_write(Rfm5565State *s, const Rfm5565RegOp *op)
 
 static void multicast_send_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    uint8_t set[RFM_NODE_SET];
     uint8_t type = op->value & RFM_NIC_TYPE_M;
+    Rfm5565Command command = {
+        .multicast = true, .kind = type, .data = s->ext.multicast_data,
+    };
 
     for (unsigned i = 0; i < ARRAY_SIZE(s->ext.multicast_set); i++) {
-        stl_le_p(set + 4 * i, s->ext.multicast_set[i]);
+        stl_le_p(command.set + 4 * i, s->ext.multicast_set[i]);
     }
     trace_rfm5565_multicast(s->node_id, type, s->ext.multicast_data);
-    if (!rfm_node_interrupt_set(&s->node, set, type, s->ext.multicast_data,
-                                rfm5565_now())) {
-        rfm5565_latch(s, RFM_LISR_TX_FULL);
-    }
+    rfm5565_burst_interrupt(s, &command);
 }
 
 /* --- fences --------------------------------------------------------------- */
@@ -181,7 +180,8 @@ static void fence_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
     Rfm5565Ext *ext = &s->ext;
 
     ext->fence_ticket++;
-    if (ext->fence_running) {
+    ext->fence_behind = rfm5565_burst_ask(s);
+    if (ext->fence_running || !rfm5565_burst_is_past(s, ext->fence_behind)) {
         ext->fence_waiting = true;
     } else {
         fence_start(s);
@@ -218,6 +218,7 @@ void rfm5565_ext_fence_ended(Rfm5565State *s,
 void rfm5565_ext_fence_next(Rfm5565State *s)
 {
     if (s->ext.fence_waiting && !s->ext.fence_running &&
+        rfm5565_burst_is_past(s, s->ext.fence_behind) &&
         runstate_is_running() && !rfm5565_is_unreachable(s)) {
         fence_start(s);
     }
@@ -315,6 +316,51 @@ static void request_cancel_write(Rfm5565State *s, const Rfm5565RegOp *op)
     rfm5565_requests_cancel(s, op->value);
 }
 
+/* --- the burst range ------------------------------------------------------ */
+
+static uint64_t burst_flush_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return s->burst.asked;
+}
+
+static uint64_t burst_flushed_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return s->burst.done;
+}
+
+static uint64_t burst_now_offset_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return s->burst.shown ? s->burst.at : 0;
+}
+
+static uint64_t burst_now_length_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return s->burst.shown ? s->burst.size : 0;
+}
+
+static void burst_command_write(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    rfm5565_burst_command(s);
+}
+
+static void burst_period_write(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    uint32_t *period = &s->burst.period;
+
+    if (*period < RFM_EXT_BURST_PERIOD_MIN ||
+        *period > RFM_EXT_BURST_PERIOD_MAX) {
+        rfm5565_guest_error(s, "BURST_PERIOD of %u us", *period);
+        *period = MIN(MAX(*period, RFM_EXT_BURST_PERIOD_MIN),
+                      RFM_EXT_BURST_PERIOD_MAX);
+    }
+    rfm5565_burst_set_period(s);
+}
+
+static void burst_flush_write(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    rfm5565_burst_flush(s);
+}
+
 /* --- snapshots ------------------------------------------------------------ */
 
 static uint64_t epoch_read(Rfm5565State *s, const Rfm5565RegOp *op)
@@ -332,6 +378,7 @@ static void snapshot_write(Rfm5565State *s, const Rfm5565RegOp *op)
 
 #define FIELD_OF(member) offsetof(Rfm5565State, ext.member)
 #define REMOTE_FIELD(member) offsetof(Rfm5565State, remote.member)
+#define BURST_FIELD(member) offsetof(Rfm5565State, burst.member)
 #define ALL32 UINT32_MAX
 #define ALL64 UINT64_MAX
 #define NODE_REG(reg, reg_width, member) \
@@ -477,6 +524,24 @@ static const Rfm5565Reg ext_regs[] = {
     { .name = "REQUEST_CANCEL", .offset = RFM_EXT_REQUEST_CANCEL, .width = 4,
       .write = request_cancel_write },
 
+    { .name = "BURST_OFFSET", .offset = RFM_EXT_BURST_OFFSET, .width = 4,
+      .field = BURST_FIELD(offset), .writable = ALL32 },
+    { .name = "BURST_LENGTH", .offset = RFM_EXT_BURST_LENGTH, .width = 4,
+      .field = BURST_FIELD(length), .writable = ALL32 },
+    { .name = "BURST_COMMAND", .offset = RFM_EXT_BURST_COMMAND, .width = 4,
+      .field = BURST_FIELD(result), .write = burst_command_write },
+    { .name = "BURST_PERIOD", .offset = RFM_EXT_BURST_PERIOD, .width = 4,
+      .field = BURST_FIELD(period), .writable = ALL32,
+      .write = burst_period_write },
+    { .name = "BURST_FLUSH", .offset = RFM_EXT_BURST_FLUSH, .width = 4,
+      .read = burst_flush_read, .write = burst_flush_write },
+    { .name = "BURST_FLUSHED", .offset = RFM_EXT_BURST_FLUSHED, .width = 4,
+      .read = burst_flushed_read },
+    { .name = "BURST_NOW_OFFSET", .offset = RFM_EXT_BURST_NOW_OFFSET,
+      .width = 4, .read = burst_now_offset_read },
+    { .name = "BURST_NOW_LENGTH", .offset = RFM_EXT_BURST_NOW_LENGTH,
+      .width = 4, .read = burst_now_length_read },
+
     { .name = "SNAPSHOT", .offset = RFM_EXT_SNAPSHOT, .width = 4,
       .field = FIELD_OF(snapshots), .write = snapshot_write },
     { .name = "COUNTER", .offset = RFM_EXT_COUNTER(0), .width = 8,
@@ -492,12 +557,19 @@ static const Rfm5565Reg ext_regs[] = {
     NODE_TIME_REG(BROKE, broke),
 };
 
+/* What may take long, without the lock */
+static void ext_written(Rfm5565State *s)
+{
+    rfm5565_planes_keep_writers(s);
+    rfm5565_burst_update(s);
+}
+
 static const Rfm5565Bank ext_bank = {
     .bar = RFM_BAR_EXTENSION,
     .regs = ext_regs,
     .count = ARRAY_SIZE(ext_regs),
     .exact = true,
-    .written = rfm5565_planes_keep_writers,
+    .written = ext_written,
 };
 
 static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
@@ -540,6 +612,7 @@ void rfm5565_ext_reset(Rfm5565State *s)
     rfm5565_events_reset(s);
     rfm5565_slots_reset(s);
     rfm5565_planes_reset(s);
+    rfm5565_burst_reset(s);
     s->ext.reset_generation++;
     s->ext.fence_waiting = false;
     s->ext.fence_lost_carried = 0;

@@ -134,6 +134,7 @@ typedef struct Rfm5565Ext {
     uint32_t fence_done;
     uint64_t fence_lost;
     uint32_t fence_result;
+    uint32_t fence_behind;      /* scan of the burst range that it awaits */
     uint32_t query_offset;
     uint32_t query_length;
     uint32_t queries;           /* so many were begun */
@@ -274,6 +275,7 @@ void rfm5565_counters_watch(Rfm5565State *s, uint64_t now);
 int rfm5565_refuse_state(const char *what);
 void rfm5565_ext_saving(Rfm5565State *s);
 extern const VMStateDescription vmstate_rfm5565_books;
+extern const VMStateDescription vmstate_rfm5565_burst;
 extern const VMStateDescription vmstate_rfm5565_dma;
 extern const VMStateDescription vmstate_rfm5565_ext;
 extern const VMStateDescription vmstate_rfm5565_remote;

@@ -171,6 +171,12 @@ static void stream_run(void *opaque)
     qemu_bh_schedule(s->stream_bh);
 }
 
+/* What the neighbour takes at once. */
+void rfm5565_link_push(Rfm5565State *s)
+{
+    stream_run(s);
+}
+
 static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque)
 {
     Rfm5565State *s = opaque;

@@ -35,6 +35,7 @@ void rfm5565_map_memory(Rfm5565State *s)
 {
     bool direct = !s->dead && !is_swapped(s);
 
+    rfm5565_burst_update(s);
     if (s->window_size < s->memory_size) {
         memory_region_set_alias_offset(&s->window_alias,
                                        s->las1ba & RFM_LAS1BA_REMAP_M);
@@ -57,9 +58,9 @@ void rfm5565_map_memory(Rfm5565State *s)
     }
 }
 
-/* What a MERGE has brought: to merges it is no store. */
-void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
-                          unsigned len)
+/* The bytes, and who has to know that they are others now. */
+void rfm5565_memory_change(Rfm5565State *s, uint32_t offset, const void *data,
+                           unsigned len)
 {
     rfm_memory_store(s->ram + offset, data, len);
     if (s->direct) {
@@ -69,12 +70,38 @@ void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
     }
 }
 
-/* Put bytes into the memory: under the lock, or as the node's producer. */
+/*
+ * Put bytes into the memory: under the lock, or as the node's producer, who
+ * stores outside the burst range only.
+ */
 void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len)
 {
     rfm_remote_stored(&s->remote.engine, offset, len);
-    rfm5565_memory_merge(s, offset, data, len);
+    rfm5565_memory_change(s, offset, data, len);
+    if (s->burst_on) {
+        rfm5565_burst_put(s, offset, data, len);
+    }
+}
+
+/* What a MERGE has brought: to merges it is no store. Under the lock. */
+void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len)
+{
+    const uint8_t *from = data;
+
+    while (len) {
+        unsigned piece = s->burst_on ? rfm5565_burst_merge(s, offset, from, len)
+                                     : 0;
+
+        if (!piece) {
+            piece = s->burst_on ? MIN(len, 8 - offset % 8) : len;
+            rfm5565_memory_change(s, offset, from, piece);
+        }
+        offset += piece;
+        from += piece;
+        len -= piece;
+    }
 }
 
 /*
@@ -213,7 +240,8 @@ static void store_bytes(Rfm5565State *s, hwaddr addr, const uint8_t *data,
         }
         rfm5565_producer_unlock(s, shared);
     }
-    fits = rfm5565_memory_store(s, addr, data, size);
+    fits = s->burst_on ? rfm5565_burst_store(s, addr, data, size)
+                       : rfm5565_memory_store(s, addr, data, size);
     rfm5565_producer_unlock(s, shared);
     if (!fits) {
         lock_and_latch(s, RFM_LISR_TX_FULL);
@@ -301,6 +329,7 @@ bool rfm5565_memory_init(Rfm5565State *s, Error **errp)
     }
     s->ram = memory_region_get_ram_ptr(&s->memory);
     s->direct = true;
+    rfm5565_burst_memory_init(s);
     if (s->window_size < s->memory_size) {
         bar = &s->window_bar;
         memory_region_init(bar, OBJECT(s), "rfm5565-window", s->window_size);
@@ -317,6 +346,7 @@ bool rfm5565_memory_init(Rfm5565State *s, Error **errp)
 void rfm5565_memory_exit(Rfm5565State *s)
 {
     /* It refers to the card as long as it is in there. */
+    rfm5565_burst_memory_exit(s);
     if (s->window_size < s->memory_size) {
         memory_region_del_subregion(&s->window_bar, &s->window_alias);
     }

@@ -78,6 +78,8 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
     DEFINE_PROP_ON_OFF_AUTO("firmware-bus-master", Rfm5565State,
                             firmware_bus_master, ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_SIZE("burst-offset", Rfm5565State, burst.first_offset, 0),
+    DEFINE_PROP_SIZE("burst-size", Rfm5565State, burst.first_size, 0),
     DEFINE_PROP_BOOL("auto-resync", Rfm5565State, auto_resync, false),
     DEFINE_PROP_NETDEV("netdev", Rfm5565State, net.conf.peers),
     DEFINE_PROP_UINT8("bridge-revision", Rfm5565State, bridge_revision,
@@ -113,6 +115,9 @@ static const struct {
       "(stay, as the real card)" },
     { "clock", "of the times it tells: host (this host's own), or tai "
       "(CLOCK_TAI, which hosts share whose clocks PTP or NTP keep)" },
+    { "burst-offset", "where the burst range begins: a multiple of 4096" },
+    { "burst-size", "bytes of the memory in which stores cost what RAM does, "
+      "and are sent in no order: a multiple of 4096, 0 for none" },
     { "auto-resync", "what its memory misses it gets from a complete node by "
       "itself: on, or off as the real card" },
     { "netdev", "network that is on the ring: the id of a netdev, for "
@@ -138,6 +143,23 @@ static const struct {
     [RFM5565_WINDOW_2M]   = { 2 * MiB, RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0 },
 };
 
+static bool check_burst(const Rfm5565State *s, Error **errp)
+{
+    uint64_t offset = s->burst.first_offset, size = s->burst.first_size;
+
+    if ((offset | size) % RFM_EXT_BURST_PAGE || offset > s->memory_size ||
+        size > s->memory_size - offset) {
+        error_setg(errp, "rfm5565: burst-offset and burst-size must be "
+                   "multiples of 4096, within the memory");
+        return false;
+    }
+    if (size && !s->extension) {
+        error_setg(errp, "rfm5565: burst-size needs extension=on");
+        return false;
+    }
+    return true;
+}
+
 static bool check_card(Rfm5565State *s, Error **errp)
 {
     if (s->node_id >= RFM_RING_NODES) {
@@ -160,6 +182,9 @@ static bool check_card(Rfm5565State *s, Error **errp)
     }
     if (s->auto_resync && !s->extension) {
         error_setg(errp, "rfm5565: auto-resync needs extension=on");
+        return false;
+    }
+    if (!check_burst(s, errp)) {
         return false;
     }
     if (qemu_chr_fe_backend_connected(&s->rx.chr) !=

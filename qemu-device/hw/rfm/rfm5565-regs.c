@@ -164,6 +164,7 @@ static const Rfm5565Bank control_bank = {
     .bar = RFM_BAR_CONTROL,
     .regs = control_regs,
     .count = ARRAY_SIZE(control_regs),
+    .written = rfm5565_burst_update,
 };
 
 /* --- BAR0 ----------------------------------------------------------------- */

@@ -41,6 +41,7 @@ typedef struct Rfm5565Request {
     Rfm5565State *card;
     Rfm5565RequestState state;
     QTAILQ_ENTRY(Rfm5565Request) next;  /* in the queue of that state */
+    uint32_t behind;            /* scan of the burst range that it awaits */
     uint32_t result;
     uint64_t old;               /* out, as the next one */
     uint8_t node;
@@ -73,7 +74,8 @@ typedef struct Rfm5565Region {
 
 /* Those of the counters that are of all this */
 #define RFM5565_REMOTE_COUNTER_FIRST RFM_COUNTER_PACKETS
-#define RFM5565_REMOTE_COUNTERS (RFM_COUNTERS - RFM5565_REMOTE_COUNTER_FIRST)
+#define RFM5565_REMOTE_COUNTERS (RFM_COUNTER_RESYNC_BYTES + 1 - \
+                                 RFM5565_REMOTE_COUNTER_FIRST)
 
 typedef struct Rfm5565Remote {
     struct rfm_remote engine;
@@ -148,6 +150,7 @@ void rfm5565_requests_init(Rfm5565State *s);
 void rfm5565_requests_exit(Rfm5565State *s);
 void rfm5565_requests_control(Rfm5565State *s, uint32_t value);
 void rfm5565_requests_begin(Rfm5565State *s, uint32_t slot);
+void rfm5565_requests_go_on(Rfm5565State *s);
 void rfm5565_requests_cancel(Rfm5565State *s, uint32_t slot);
 void rfm5565_requests_disable(Rfm5565State *s);
 void rfm5565_requests_look(Rfm5565State *s);

@@ -189,7 +189,16 @@ void rfm5565_requests_begin(Rfm5565State *s, uint32_t slot)
 
     if (r && r->state == RFM5565_REQUEST_IDLE) {
         set_state(r, RFM5565_REQUEST_BEGUN);
+        r->behind = rfm5565_burst_ask(s);
         QTAILQ_INSERT_TAIL(&s->remote.begun, r, next);
+    }
+}
+
+/* A scan of the burst range has ended. */
+void rfm5565_requests_go_on(Rfm5565State *s)
+{
+    if (!QTAILQ_EMPTY(&s->remote.begun)) {
+        qemu_bh_schedule(s->remote.main_bh);
     }
 }
 
@@ -567,14 +576,19 @@ static void lock_and_fault(Rfm5565State *s)
 }
 
 /* First who has waited for memory that is there now. Under the lock. */
-static Rfm5565Request *take_next(Rfm5565Remote *remote)
+static Rfm5565Request *take_next(Rfm5565State *s)
 {
+    Rfm5565Remote *remote = &s->remote;
     Rfm5565RequestQueue *queue = &remote->waiting;
     Rfm5565Request *r = QTAILQ_FIRST(queue);
 
     if (!r || !has_bounce(r)) {
         queue = &remote->begun;
         r = QTAILQ_FIRST(queue);
+        /* What was stored before it goes before it. */
+        if (r && !rfm5565_burst_is_past(s, r->behind)) {
+            r = NULL;
+        }
     }
     if (r) {
         QTAILQ_REMOVE(queue, r, next);
@@ -592,7 +606,7 @@ static bool start_next(Rfm5565State *s, bool brief)
     uint32_t result;
 
     rfm5565_lock(s);
-    r = take_next(&s->remote);
+    r = take_next(s);
     rfm5565_update_and_unlock(s);
     if (!r) {
         return false;

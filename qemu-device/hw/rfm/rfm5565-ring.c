@@ -260,10 +260,12 @@ static const struct rfm_node_ops card_ops = {
 /* Under the lock, as is the next one. */
 void rfm5565_ring_interrupt(Rfm5565State *s)
 {
+    Rfm5565Command command = {
+        .dest = s->ntn, .kind = s->nic, .data = s->ntd,
+    };
+
     trace_rfm5565_interrupt_out(s->node_id, s->ntn, s->nic, s->ntd);
-    if (!rfm_node_interrupt(&s->node, s->ntn, s->nic, s->ntd, rfm5565_now())) {
-        rfm5565_latch(s, RFM_LISR_TX_FULL);
-    }
+    rfm5565_burst_interrupt(s, &command);
 }
 
 void rfm5565_ring_set_optics(Rfm5565State *s)
@@ -460,6 +462,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     if (!running) {
         rfm5565_dma_set_running(s, false);
         rfm5565_ext_set_running(s, false);
+        rfm5565_burst_stopped(s, must_quiesce(state));
         if (must_quiesce(state)) {
             rfm5565_ring_set_quiesced(s, true);
         }
@@ -475,6 +478,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     rfm5565_ext_set_running(s, true);
     rfm5565_dma_set_running(s, true);
     rfm5565_remote_go_on(s);
+    rfm5565_burst_update(s);
     rfm5565_net_go_on(s);
 }
 
@@ -486,6 +490,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
  */
 void rfm5565_ring_saving(Rfm5565State *s)
 {
+    rfm5565_burst_stopped(s, true);
     if (must_quiesce(runstate_get())) {
         rfm5565_ring_set_quiesced(s, true);
     }
@@ -621,6 +626,7 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
                                           &DEVICE(s)->mem_reentrancy_guard);
     rfm5565_net_init(s);
     rfm5565_engine_init(s);
+    rfm5565_burst_init(s);
     s->vmstate_entry = qemu_add_vm_change_state_handler(vm_state_changed, s);
     migration_add_notifier(&s->migration_notifier, migration_event);
     s->exit_notifier.notify = end_capture;
@@ -650,6 +656,7 @@ void rfm5565_ring_exit(Rfm5565State *s)
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     /* The neighbours see the light go out. */
     rfm5565_link_down(s);
+    rfm5565_burst_exit(s);
     rfm5565_engine_exit(s);
     rfm5565_link_exit(s);
     rfm5565_net_exit(s);

@@ -702,6 +702,72 @@ static int remote_post_load(void *opaque, int version_id)
     return sound ? 0 : rfm5565_refuse_state("its requests, or its ports");
 }
 
+/* --- the burst range ------------------------------------------------------ */
+
+/* What was written there is sent before the state is saved, or counted lost. */
+static bool burst_needed(void *opaque)
+{
+    const Rfm5565Burst *burst = &((Rfm5565State *)opaque)->burst;
+
+    return burst->offset || burst->length || burst->wanted_size ||
+           burst->asked || burst->scans || burst->late ||
+           burst->period != RFM_EXT_BURST_PERIOD_DEFAULT;
+}
+
+static int burst_pre_load(void *opaque)
+{
+    const Rfm5565State *s = opaque;
+
+    return s->extension ? 0 :
+           rfm5565_refuse_state("it is of a card with extension=on");
+}
+
+static int burst_post_load(void *opaque, int version_id)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565Burst *burst = &s->burst;
+
+    burst->done = burst->scan = burst->asked;
+    if ((burst->wanted_at | burst->wanted_size) % RFM_EXT_BURST_PAGE ||
+        (uint64_t)burst->wanted_at + burst->wanted_size > s->memory_size ||
+        burst->period < RFM_EXT_BURST_PERIOD_MIN ||
+        burst->period > RFM_EXT_BURST_PERIOD_MAX) {
+        return rfm5565_refuse_state("its burst range");
+    }
+    return 0;
+}
+
+#define BURST32(member) VMSTATE_UINT32(burst.member, Rfm5565State)
+#define BURST64(member) VMSTATE_UINT64(burst.member, Rfm5565State)
+
+const VMStateDescription vmstate_rfm5565_burst = {
+    .name = TYPE_RFM5565 "/burst",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = burst_needed,
+    .pre_load = burst_pre_load,
+    .post_load = burst_post_load,
+    .fields = (const VMStateField[]) {
+        BURST32(offset),
+        BURST32(length),
+        BURST32(result),
+        BURST32(period),
+        BURST32(asked),
+        BURST32(wanted_at),
+        BURST32(wanted_size),
+        BURST64(scans),
+        BURST64(bytes),
+        BURST64(late),
+        VMSTATE_UINT64_SUB_ARRAY(ext.counters, Rfm5565State,
+                                 RFM_COUNTER_BURST_SCANS,
+                                 RFM_COUNTERS - RFM_COUNTER_BURST_SCANS),
+        VMSTATE_UINT64_SUB_ARRAY(ext.counter_times, Rfm5565State,
+                                 RFM_COUNTER_BURST_SCANS,
+                                 RFM_COUNTERS - RFM_COUNTER_BURST_SCANS),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 #define REMOTE(macro, member, ...) \
     macro(remote.member, Rfm5565State, ## __VA_ARGS__)
 

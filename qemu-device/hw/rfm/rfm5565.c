@@ -212,6 +212,7 @@ static int rfm5565_pre_load(void *opaque)
     rfm5565_ring_set_quiesced(s, true);
     rfm5565_dma_loading(s);
     rfm5565_remote_loading(s);
+    rfm5565_burst_loading(s);
     s->saved.books = s->saved.incomplete = false;
     return 0;
 }
@@ -276,6 +277,7 @@ static const VMStateDescription vmstate_rfm5565 = {
         &vmstate_rfm5565_dma,
         &vmstate_rfm5565_books,
         &vmstate_rfm5565_remote,
+        &vmstate_rfm5565_burst,
         NULL
     },
 };

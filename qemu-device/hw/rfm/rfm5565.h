@@ -4,6 +4,7 @@
  *
  *   rfm5565.c          the PCI device, realize to exit
  *   rfm5565-memory.c   BAR3, stores, and waiting for room
+ *   rfm5565-burst.c    the part of BAR3 in which stores do not trap
  *   rfm5565-props.c    properties
  *   rfm5565-counters.c what is counted; the ring map
  *   rfm5565-regbank.h  how an access finds its registers
@@ -67,6 +68,7 @@
 #include "driver/hw/regs.h"
 #include "crypto/tlssession.h"
 #include "ring/permit.h"
+#include "rfm5565-burst.h"
 #include "rfm5565-ext.h"
 #include "rfm5565-remote.h"
 
@@ -244,6 +246,7 @@ struct Rfm5565State {
     uint32_t bigend;
     bool direct;                /* loads are served by @ram; set under both */
     bool planes_on_store;       /* the extension looks at stores */
+    bool burst_on;              /* there is a burst range; set under both */
     uint8_t others_send;        /* who stores too; see below */
     bool backpressure_expired;  /* one waited in vain: none waits until room */
     bool streaming;             /* frames go by the chardev; read atomically */
@@ -272,6 +275,7 @@ struct Rfm5565State {
     uint64_t fifo_dropped;      /* network interrupts that found it full */
     bool intx_level;            /* that the PCI bus has; set under both */
     Rfm5565Ext ext;
+    Rfm5565Burst burst;
     Rfm5565Dma dma;
     Rfm5565Remote remote;
     Rfm5565Net net;
@@ -383,6 +387,8 @@ static inline void rfm5565_producer_unlock(Rfm5565State *s, bool shared)
 bool rfm5565_memory_init(Rfm5565State *s, Error **errp);
 void rfm5565_memory_exit(Rfm5565State *s);
 void rfm5565_map_memory(Rfm5565State *s);
+void rfm5565_memory_change(Rfm5565State *s, uint32_t offset, const void *data,
+                           unsigned len);
 void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);
 void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
@@ -437,6 +443,7 @@ void rfm5565_link_disconnect(Rfm5565State *s, Rfm5565Port *port,
                              const char *why);
 void rfm5565_link_secured(Rfm5565State *s, Rfm5565Port *port);
 void rfm5565_link_main_work(Rfm5565State *s);
+void rfm5565_link_push(Rfm5565State *s);
 void rfm5565_link_down(Rfm5565State *s);
 void rfm5565_link_up(Rfm5565State *s);
 
@@ -459,6 +466,7 @@ bool rfm5565_engine_come(Rfm5565State *s);
 void rfm5565_engine_leave(Rfm5565State *s);
 bool rfm5565_engine_bring(Rfm5565State *s);
 void rfm5565_engine_visit(Rfm5565State *s);
+void rfm5565_engine_push(Rfm5565State *s);
 bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now);
 void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port);
 

@@ -427,5 +427,6 @@ void rfm5565_add_guest_error_tests(void);
 void rfm5565_add_random_tests(void);
 void rfm5565_add_remote_tests(void);
 void rfm5565_add_request_tests(void);
+void rfm5565_add_burst_tests(void);
 
 #endif

@@ -54,6 +54,10 @@ static const Wrong wrongs[] = {
     { "rx=one,tx=nosuch",                 "tx" },
     { "rx=one,tx=one",                    "tx" },
     { "stall-limit-ms=10001",             "stall-limit-ms" },
+    { "burst-size=4097",                  "burst-size" },
+    { "burst-size=4K,burst-offset=64",    "burst-offset" },
+    { "burst-size=64M,burst-offset=4K",   "within the memory" },
+    { "burst-size=4K,extension=off",      "extension" },
     { "dead=on",                          "dead" },
     { "dma-hung=on",                      "dma-hung" },
     { "bridge-revision=256",              "bridge-revision" },
@@ -126,7 +130,7 @@ static void test_help(void)
         "iothread", "shm", "line", "frames-in-flight", "packing", "train",
         "redundant",
         "rogue-master-0", "rogue-master-1", "rogue", "duplicate-ids", "pcap",
-        "extension", "firmware-bus-master",
+        "extension", "firmware-bus-master", "burst-offset", "burst-size",
     };
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal,
                                                        g_free, NULL);

@@ -48,7 +48,7 @@ static const Known known[] = {
 
     { 4, X_ID,           1, 0, 0x584d4652, 0 },
     { 4, X_VERSION,      1, 0, 0x00020000, 0 },
-    { 4, X_FEATURES,     1, 0, 0x000001ff, 0 },
+    { 4, X_FEATURES,     1, 0, 0x000003ff, 0 },
     { 4, X_CONTROL,      1, 0, 0,          1 },
     { 4, X_CLOCK,        3, 4, 0,          ALL },   /* and its domain */
     { 4, X_INT_STATUS,   1, 0, 0,          0xf },
@@ -81,9 +81,13 @@ static const Known known[] = {
     { 4, X_TABLE,        2, 4, 0,          ALL },
     { 4, X_REQUESTS,     1, 0, 0,          1 },
     { 4, X_REQUEST_STATUS, 1, 0, 0,        3 },
+    { 4, X_BURST_OFFSET, 2, 4, 0,          ALL },   /* and X_BURST_LENGTH */
+    { 4, X_BURST_COMMAND, 1, 0, 0,         3 },
+    { 4, X_BURST_PERIOD, 1, 0, 0,          0xfffff },
+    { 4, X_BURST_FLUSH,  4, 4, 0,          ALL },   /* to X_BURST_NOW_LENGTH */
     { 4, X_ANSWERED,     1, 0, 0,          1u << NODE_A | 1u << NODE_B },
-    { 4, X_COUNTERS,    94, 4, 0,          ALL },
-    { 4, X_COUNTER_TIMES, 94, 4, 0,        ALL },
+    { 4, X_COUNTERS,    100, 4, 0,          ALL },
+    { 4, X_COUNTER_TIMES, 100, 4, 0,        ALL },
     { 4, X_NODES,      256, 32, 0,         0x900fffff, true },
     { 4, X_NODES + 4,  256, 32, 0,         ALL, true },
     { 4, X_NODES + 8,  256, 32, 0,         ALL, true },

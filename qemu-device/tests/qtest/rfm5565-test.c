@@ -36,6 +36,7 @@
  *   rfm5565-random.c     random accesses: what registers may read
  *   rfm5565-remote.c     operations at one node: what they do
  *   rfm5565-request.c    operations at one node: their table, how they end
+ *   rfm5565-burst.c      the burst range
  *   rfm5565-asker.c      the bench for them
  *   rfm5565-mover.c      the bench for the DMA engine
  *   rfm5565-block.c      the bench for the extension block
@@ -78,6 +79,7 @@ int main(int argc, char **argv)
     rfm5565_add_random_tests();
     rfm5565_add_remote_tests();
     rfm5565_add_request_tests();
+    rfm5565_add_burst_tests();
 
     status = g_test_run();
     lab_cleanup();

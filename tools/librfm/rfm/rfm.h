@@ -749,7 +749,8 @@ RFM_API int rfm_record_write(volatile void *record, const void *data, size_t siz
  * rfm_record_store() - the same through a handle, also where a mapping cannot be written to
  * @offset: in the memory, a multiple of 8
  *
- * By a load and stores of 8 bytes, as of rfm_store64(), with its errors.
+ * By a load and stores of 8 bytes, as of rfm_store64(), with its errors; EOPNOTSUPP:
+ * in a burst range, where stores go in no order.
  */
 RFM_API int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data, size_t size);
 

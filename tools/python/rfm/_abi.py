@@ -110,6 +110,7 @@ struct rfm_info {
     uint32_t watches;
     uint16_t runtime_at, control_at;
     uint64_t reserved[4];
+    uint64_t burst_offset, burst_length;
 };
 struct rfm_config {
     uint32_t mask, on;

@@ -21,6 +21,7 @@ enum kind {
 	NUMBER,
 	TIME,
 	POLICY,
+	RANGE,		/* in whole pages, or none; its length is the next attribute */
 };
 
 /**
@@ -63,7 +64,14 @@ static const struct setting {
 				       RFM_A_CARD_MODERATION_COUNT, 4, NUMBER, 1, 32767 },
 	[SETTING_MODERATION_TIME] = { "moderation-time", "moderation_time_ns",
 				      RFM_A_CARD_MODERATION_TIME, 4, TIME, 0, 1000000000 },
+	[SETTING_BURST] = { "burst", "burst", RFM_A_CARD_BURST_OFFSET, 8, RANGE },
+	[SETTING_BURST_PERIOD] = { "burst-period", "burst_period_ns", RFM_A_CARD_BURST_PERIOD, 4,
+				   TIME, 100000, 1000000000 },
 };
+
+_Static_assert(RFM_A_CARD_BURST_LENGTH == RFM_A_CARD_BURST_OFFSET + 1, "behind it");
+
+#define PAGE	4096u
 
 #define POLICIES (sizeof(rfm_policy_names) / sizeof(*rfm_policy_names))
 
@@ -92,6 +100,23 @@ bool setting_known(const struct settings *settings, enum setting_id id)
 	return settings->have & 1u << id;
 }
 
+/* OFFSET+LENGTH, or off. */
+static int range_read(struct command *cmd, const char *name, const char *text, uint64_t *value)
+{
+	uint64_t first, last;
+
+	*value = 0;
+	if (!strcmp(text, "off"))
+		return STATUS_OK;
+	if (parse_range(text, UINT32_MAX - 1, &first, &last) != PARSE_OK || last < first)
+		return misused(cmd, "%s is a range such as 0x800000+8M, or off, not '%s'", name,
+			       text);
+	if (first % PAGE || (last + 1) % PAGE)
+		return misused(cmd, "%s begins and ends at a multiple of 4K, not '%s'", name, text);
+	*value = first << 32 | (last + 1 - first);
+	return STATUS_OK;
+}
+
 /* Reads the value of a setting, which is set on success only. Returns an exit status. */
 int setting_read(struct command *cmd, enum setting_id id, const char *text,
 		 struct settings *settings)
@@ -118,9 +143,18 @@ int setting_read(struct command *cmd, enum setting_id id, const char *text,
 			return misused(cmd, "policy is all or none, not '%s'", text);
 		break;
 	case TIME:
-		if (parse_duration(text, &value) != PARSE_OK || value > setting->max)
+		if (parse_duration(text, &value) != PARSE_OK || value > setting->max ||
+		    value < setting->min) {
+			if (setting->min)
+				return misused(cmd, "%s is a time such as 200us or 1ms, from 100us "
+					       "to 1s, not '%s'", setting->name, text);
 			return misused(cmd, "%s is a time such as 50us, 1ms or 0, at most 1s, not "
 				       "'%s'", setting->name, text);
+		}
+		break;
+	case RANGE:
+		if (range_read(cmd, setting->name, text, &value))
+			return STATUS_MISUSED;
 		break;
 	default:
 		if (get_number(cmd, setting->name, text, setting->max, &value))
@@ -145,6 +179,17 @@ static void bytes_word(char word[UNIT_TEXT], uint64_t bytes)
 		snprintf(word, UNIT_TEXT, "%" PRIu64, bytes);
 }
 
+static void range_word(char word[UNIT_TEXT], uint64_t range)
+{
+	char length[UNIT_TEXT];
+
+	bytes_word(length, range & UINT32_MAX);
+	if (range & UINT32_MAX)
+		snprintf(word, UNIT_TEXT, "0x%" PRIx32 "+%.12s", (uint32_t)(range >> 32), length);
+	else
+		snprintf(word, UNIT_TEXT, "off");
+}
+
 /* A value as setting_read() reads it. */
 const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t value)
 {
@@ -161,6 +206,9 @@ const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t valu
 	case BYTES:
 		bytes_word(word, value);
 		break;
+	case RANGE:
+		range_word(word, value);
+		break;
 	default:
 		snprintf(word, UNIT_TEXT, "%" PRIu64, value);
 	}
@@ -174,6 +222,11 @@ void settings_take(struct settings *settings, uint64_t have, const uint64_t *num
 	for (unsigned int id = 0; id < SETTINGS; id++) {
 		settings->have |= (uint32_t)(have >> table[id].attribute & 1) << id;
 		settings->value[id] = number[table[id].attribute];
+		if (table[id].kind != RANGE)
+			continue;
+		/* One that is off has no place. */
+		settings->value[id] = number[table[id].attribute + 1] ?
+			settings->value[id] << 32 | number[table[id].attribute + 1] : 0;
 	}
 }
 
@@ -184,7 +237,14 @@ int settings_put(struct nl_msg *request, const struct settings *settings)
 
 	for (unsigned int id = 0; id < SETTINGS && !status; id++) {
 		/* Little-endian: the bytes of a narrower one are first. */
-		if (setting_known(settings, id))
+		if (!setting_known(settings, id))
+			continue;
+		if (table[id].kind == RANGE)
+			status = nla_put_u64(request, table[id].attribute,
+					     settings->value[id] >> 32) ?:
+				 nla_put_u64(request, table[id].attribute + 1,
+					     settings->value[id] & UINT32_MAX);
+		else
 			status = nla_put(request, table[id].attribute, table[id].width,
 					 &settings->value[id]);
 	}
@@ -201,6 +261,9 @@ static json_t *value_json(enum setting_id id, uint64_t value)
 		return json_boolean(value);
 	case POLICY:
 		return json_string(setting_word(word, id, value));
+	case RANGE:
+		return json_pack("{s:I, s:I}", "offset", (json_int_t)(value >> 32),
+				 "length", (json_int_t)(value & UINT32_MAX));
 	default:
 		return json_integer((json_int_t)value);
 	}

@@ -31,13 +31,16 @@ enum setting_id {
 	SETTING_DMA_WRITE,
 	SETTING_MODERATION_COUNT,
 	SETTING_MODERATION_TIME,
+	SETTING_BURST,
+	SETTING_BURST_PERIOD,
 	SETTINGS
 };
 
 /**
  * struct settings - values of some of them
  * @have: bit n: setting n has a value
- * @value: 0 or 1, bytes, a number, nanoseconds or enum rfm_policy
+ * @value: 0 or 1, bytes, a number, nanoseconds or enum rfm_policy; of a range the offset above
+ *	32 bits that are its length
  */
 struct settings {
 	uint32_t have;

@@ -72,6 +72,7 @@ static const char *const features[] = {
 	[__builtin_ctz(RFM_EXT_FEATURE_CLOCK)] = "clock",
 	[__builtin_ctz(RFM_EXT_FEATURE_QUERY)] = "query",
 	[__builtin_ctz(RFM_EXT_FEATURE_REMOTE)] = "remote",
+	[__builtin_ctz(RFM_EXT_FEATURE_BURST)] = "burst",
 };
 
 static bool holds(const struct flag *flag, uint32_t lcsr1)
@@ -195,6 +196,8 @@ static void show_settings(const struct state *state)
 		{ SETTING_DMA_WRITE, "DMA writes from" },
 		{ SETTING_MODERATION_COUNT, "events an interrupt" },
 		{ SETTING_MODERATION_TIME, "time between interrupts" },
+		{ SETTING_BURST, "burst range" },
+		{ SETTING_BURST_PERIOD, "burst period" },
 	};
 	char word[UNIT_TEXT];
 

@@ -42,6 +42,7 @@ static void print_counter(const char *name, uint64_t value)
 		{ "stall_us", "stall", time_text, 1000 },
 		{ "turn_ns", "turn", time_text, 1 },
 		{ "resync_bytes", "resync_bytes", size_text, 1 },
+		{ "burst_bytes", "burst_bytes", size_text, 1 },
 	};
 	char text[UNIT_TEXT];
 
