@@ -114,29 +114,102 @@ int rfm_burst_check(const struct rfm_card *card,
 	return 0;
 }
 
+/* What COMMAND said. */
+static int rfm_burst_result(struct rfm_card *card)
+{
+	u32 result;
+	int idx, ret;
+
+	if (!rfm_regs_enter(card, &idx))
+		return -ENODEV;
+	result = readl(card->hw.ext + RFM_EXT_BURST_COMMAND);
+	ret = rfm_regs_leave(card, idx);
+	if (ret)
+		return ret;
+	return !result ? 0 :
+	       result == RFM_EXT_BURST_NO_MEMORY ? -ENOMEM :
+	       result == RFM_EXT_BURST_NO_THREAD ? -EOPNOTSUPP : -EIO;
+}
+
 /*
- * Makes a change that passed rfm_burst_check(). Until the card has made it,
- * stores go the other way; nothing is lost by that. Sleeps.
+ * Makes this the range. Until the card has done so stores go the other way; nothing is
+ * lost by that. Sleeps.
  */
-void rfm_burst_change(struct rfm_card *card,
-		      const struct rfm_settings *settings)
+static int rfm_burst_range(struct rfm_card *card, u32 offset, u32 length)
+{
+	int idx, ret;
+
+	if (!rfm_regs_enter(card, &idx))
+		return -ENODEV;
+	writel(offset, card->hw.ext + RFM_EXT_BURST_OFFSET);
+	writel(length, card->hw.ext + RFM_EXT_BURST_LENGTH);
+	writel(0, card->hw.ext + RFM_EXT_BURST_COMMAND);
+	ret = rfm_regs_leave(card, idx);
+	if (ret)
+		return ret;
+	rfm_burst_flush(card);
+	return rfm_burst_result(card);
+}
+
+static int rfm_burst_refused(const struct rfm_settings *settings, int error)
+{
+	const int attr = RFM_A_CARD_BURST_LENGTH;
+
+	if (error == -ENOMEM)
+		return rfm_refuse_setting(settings, attr, error,
+					  "the card has no memory for such a burst range");
+	if (error == -EOPNOTSUPP)
+		return rfm_refuse_setting(settings, attr, error,
+					  "this card can have no burst range: in QEMU it needs an iothread");
+	return rfm_refuse_setting(settings, attr, error,
+				  "the card refuses the burst range");
+}
+
+/**
+ * rfm_burst_change - another range, another period
+ * @card: the card
+ * @settings: passed rfm_burst_check()
+ *
+ * Context: process, with card->lock held; sleeps.
+ * Return: 0; -ENOMEM, -EOPNOTSUPP, -EIO, -ENODEV, and then it is as it was.
+ */
+int rfm_burst_change(struct rfm_card *card, const struct rfm_settings *settings)
 {
 	const struct rfm_burst *burst = &settings->burst;
-	int idx;
+	struct rfm_burst old;
+	int idx, ret;
 
 	lockdep_assert_held(&card->lock);
 
-	if (!rfm_regs_enter(card, &idx))
-		return;
-	if (settings->set & RFM_SET(BURST_PERIOD))
+	if (settings->set & RFM_SET(BURST_LENGTH)) {
+		ret = rfm_burst_read(card, &old) ?:
+		      rfm_burst_range(card, burst->offset, burst->length);
+		if (ret && ret != -ENODEV)
+			rfm_burst_range(card, old.offset, old.length);
+		if (ret)
+			return ret == -ENODEV ? ret : rfm_burst_refused(settings, ret);
+	}
+	if (settings->set & RFM_SET(BURST_PERIOD)) {
+		if (!rfm_regs_enter(card, &idx))
+			return -ENODEV;
 		writel(burst->period / (u32)NSEC_PER_USEC,
 		       card->hw.ext + RFM_EXT_BURST_PERIOD);
-	if (settings->set & RFM_SET(BURST_LENGTH)) {
-		writel(burst->offset, card->hw.ext + RFM_EXT_BURST_OFFSET);
-		writel(burst->length, card->hw.ext + RFM_EXT_BURST_LENGTH);
-		writel(0, card->hw.ext + RFM_EXT_BURST_COMMAND);
+		return rfm_regs_leave(card, idx);
 	}
-	if (!rfm_regs_leave(card, idx) &&
-	    settings->set & RFM_SET(BURST_LENGTH))
-		rfm_burst_flush(card);
+	return 0;
+}
+
+/* What else was to be changed could not be. */
+void rfm_burst_restore(struct rfm_card *card, const struct rfm_burst *old,
+		       const struct rfm_settings *settings)
+{
+	int idx;
+
+	if (settings->set & RFM_SET(BURST_LENGTH))
+		rfm_burst_range(card, old->offset, old->length);
+	if (settings->set & RFM_SET(BURST_PERIOD) && rfm_regs_enter(card, &idx)) {
+		writel(old->period / (u32)NSEC_PER_USEC,
+		       card->hw.ext + RFM_EXT_BURST_PERIOD);
+		rfm_regs_leave(card, idx);
+	}
 }

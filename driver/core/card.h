@@ -200,13 +200,14 @@ enum rfm_function {
 	error;							\
 })
 
-/* A change of a card's settings. */
+/* The range in which stores do not trap. */
 struct rfm_burst {
 	u64 offset;			/* bytes */
 	u64 length;			/* 0: there is none */
 	u32 period;			/* ns between two scans */
 };
 
+/* A change of a card's settings. */
 struct rfm_settings {
 	struct netlink_ext_ack *extack;	/* told what is wrong, or NULL */
 	struct nlattr **attrs;		/* of the request, or NULL */
@@ -242,8 +243,9 @@ int rfm_burst_read(struct rfm_card *card, struct rfm_burst *burst);
 void rfm_burst_flush(struct rfm_card *card);
 int rfm_burst_check(const struct rfm_card *card,
 		    const struct rfm_settings *settings);
-void rfm_burst_change(struct rfm_card *card,
-		      const struct rfm_settings *settings);
+int rfm_burst_change(struct rfm_card *card, const struct rfm_settings *settings);
+void rfm_burst_restore(struct rfm_card *card, const struct rfm_burst *old,
+		       const struct rfm_settings *settings);
 
 /* core/status.c: what the card is, last writers, counters, ring map */
 

@@ -337,8 +337,6 @@ static void rfm_settings_rest(struct rfm_card *card,
 	if (settings->set & (RFM_SET(MODERATION_COUNT) |
 			     RFM_SET(MODERATION_TIME)))
 		rfm_moderate(card, settings);
-	if (settings->set & (RFM_SET(BURST_LENGTH) | RFM_SET(BURST_PERIOD)))
-		rfm_burst_change(card, settings);
 }
 
 static int rfm_base_change(struct rfm_card *card,
@@ -363,7 +361,8 @@ static int rfm_settings_change(struct rfm_card *card,
 {
 	bool rebase = settings->set & (RFM_SET(BASE_POLICY) | RFM_SET(BASE));
 	struct rfm_set sets[RFM_PLANES] = {};
-	int ret = 0;
+	struct rfm_burst burst;
+	int ret;
 
 	lockdep_assert_held(&card->lock);
 
@@ -371,6 +370,9 @@ static int rfm_settings_change(struct rfm_card *card,
 	    settings->generation != card->config.generation)
 		return rfm_refuse_setting(settings, RFM_A_CARD_GENERATION, -EAGAIN,
 					  "the card has been changed meanwhile");
+	ret = rfm_burst_read(card, &burst) ?: rfm_burst_change(card, settings);
+	if (ret)
+		return ret;
 	if (rebase)
 		ret = rfm_base_change(card, settings, sets);
 	if (!ret)
@@ -378,8 +380,10 @@ static int rfm_settings_change(struct rfm_card *card,
 	if (!ret && rebase)
 		rfm_base_commit(card, sets);
 	rfm_sets_drop(card, sets);
-	if (ret)
+	if (ret) {
+		rfm_burst_restore(card, &burst, settings);
 		return ret;
+	}
 	rfm_settings_rest(card, settings);
 	card->config.generation++;
 	if (rebase)

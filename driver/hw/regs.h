@@ -457,6 +457,7 @@ struct rfm_ext_request {
 #define RFM_EXT_BURST_DONE		0u
 #define RFM_EXT_BURST_BAD_RANGE		1u
 #define RFM_EXT_BURST_NO_MEMORY		2u	/* the card has none for it: there is no range */
+#define RFM_EXT_BURST_NO_THREAD		3u	/* this card can have none: nothing has changed */
 #define RFM_EXT_BURST_PERIOD		0x22c	/* microseconds, MIN..MAX; reset DEFAULT */
 #define RFM_EXT_BURST_PERIOD_MIN	100u
 #define RFM_EXT_BURST_PERIOD_DEFAULT	1000u

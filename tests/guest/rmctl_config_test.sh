@@ -61,6 +61,7 @@ run show "$dev"
 check "show has it" has_lines "$out" '^  burst range +0x100000\+64K$' '^  burst period +250us$'
 run -j set "$dev"
 check "set -j has it" has_lines "$out" '"burst":\{"offset":1048576,"length":65536\},"burst_period_ns":250000'
+good_silent set "$dev" burst-period=1s
 good_silent poke "$dev" 0x100ffc 0x12345678
 run fence "$dev"
 good '0x00100ffc: 0x12345678' peek "$dev" 0x100ffc

@@ -38,8 +38,11 @@ static bool is_behind(uint32_t a, uint32_t b)
     return (int32_t)(a - b) >= 0;
 }
 
-static bool overlaps(const Rfm5565Burst *burst, uint32_t offset, unsigned len)
+/* Under the BQL or the lock. */
+bool rfm5565_burst_has(const Rfm5565State *s, uint32_t offset, unsigned len)
 {
+    const Rfm5565Burst *burst = &s->burst;
+
     return offset < burst->at + burst->size && offset + len > burst->at;
 }
 
@@ -85,8 +88,8 @@ static void merge_word(uint64_t *memory, uint8_t *shadow, const uint8_t *data,
 }
 
 /*
- * What a MERGE has brought, as far as it begins in the range: what was stored
- * here and is not sent yet is newer, and stays. Returns how many bytes that is.
+ * What a MERGE has brought, and begins in the range: what was stored here and
+ * is not sent yet is newer, and stays. Returns how many bytes of it are there.
  */
 unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
                              const uint8_t *data, unsigned len)
@@ -94,9 +97,6 @@ unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
     Rfm5565Burst *burst = &s->burst;
     unsigned done = 0;
 
-    if (!overlaps(burst, offset, 1)) {
-        return 0;
-    }
     len = MIN(len, burst->at + burst->size - offset);
     while (done < len) {
         unsigned skipped = (offset + done) % 8;
@@ -220,12 +220,11 @@ static bool is_marked(const Rfm5565State *s)
     return false;
 }
 
-static void set_page(Rfm5565Burst *burst, unsigned page)
-{
-    burst->left += !test_and_set_bit(page, burst->pages);
-}
-
-/* A mark that is forgotten here is kept in @pages. Lets go of the BQL. */
+/*
+ * A mark that is forgotten here is kept in @pages. Lets go of the BQL. When the
+ * range is not shown any more a CPU may still be at its last store there, which
+ * it has not marked yet: that is waited for, too.
+ */
 static void collect(Rfm5565State *s)
 {
     const unsigned many = COPY / PAGE;
@@ -233,7 +232,7 @@ static void collect(Rfm5565State *s)
     unsigned count = burst->size / PAGE;
     g_autofree DirtyBitmapSnapshot *marks = NULL;
 
-    if (!is_marked(s)) {
+    if (burst->shown && !is_marked(s)) {
         return;
     }
     marks = memory_region_snapshot_and_clear_dirty(&burst->ram, burst->at,
@@ -254,45 +253,10 @@ static void collect(Rfm5565State *s)
         }
         if (memory_region_snapshot_get_dirty(&burst->ram, marks,
                                              burst->at + page * PAGE, PAGE)) {
-            set_page(burst, page);
+            burst->left += !test_and_set_bit(page, burst->pages);
         }
     }
     trace_rfm5565_burst_scan(s->node_id, burst->left);
-}
-
-/*
- * A store that trapped, as rfm5565_memory_store(). What of it is in the range
- * is sent by a scan: it reaches across the range's end, or its CPU was on its
- * way when the range began or ended.
- */
-bool rfm5565_burst_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                         unsigned len)
-{
-    Rfm5565Burst *burst = &s->burst;
-    bool fits = true;
-
-    if (!overlaps(burst, offset, len)) {
-        return rfm5565_memory_store(s, offset, data, len);
-    }
-    while (len) {
-        bool inside = overlaps(burst, offset, 1);
-        uint32_t end = inside ? burst->at + burst->size
-                     : offset < burst->at ? burst->at : UINT32_MAX;
-        unsigned part = MIN(len, end - offset);
-
-        if (inside) {
-            rfm5565_memory_change(s, offset, data, part);
-            set_page(burst, (offset - burst->at) / PAGE);
-            set_page(burst, (offset + part - 1 - burst->at) / PAGE);
-            qemu_bh_schedule(burst->bh);
-        } else {
-            fits &= rfm5565_memory_store(s, offset, data, part);
-        }
-        offset += part;
-        data += part;
-        len -= part;
-    }
-    return fits;
 }
 
 /* --- scans: in the main context, under the BQL ---------------------------- */
@@ -366,33 +330,42 @@ static bool is_overdue(Rfm5565State *s)
     if (!burst->stuck_since) {
         burst->stuck_since = now;
     }
-    return burst->asked != burst->done &&
-           now - burst->stuck_since >= (uint64_t)s->stall_limit_ms * SCALE_MS;
+    if (burst->asked == burst->done) {
+        burst->stuck_since = now;
+        return false;
+    }
+    return now - burst->stuck_since >= (uint64_t)s->stall_limit_ms * SCALE_MS;
 }
 
 /*
  * Compare and send until there is no room, or others are to have their turn.
- * Off the ring the memory may be about to become another one.
+ * Off the ring the memory may be about to become another one. Marks are not
+ * collected while a CPU waits in a store, as that waits for the CPU. Whoever
+ * calls this has a reference to the card, which may go meanwhile.
  */
 static void scan(Rfm5565State *s, bool force)
 {
     Rfm5565Burst *burst = &s->burst;
-    unsigned budget = force ? UINT_MAX : PAGES_PER_RUN;
+    unsigned budget = PAGES_PER_RUN;
     bool room;
 
     if (!burst->shadow || burst->scanning || s->quiesced) {
         return;
     }
-    object_ref(OBJECT(s));
+    if (!burst->left && s->ticket_served != s->ticket_next) {
+        timer_mod(burst->again, rfm5565_now() + AGAIN_NS);
+        return;
+    }
     burst->scanning = true;
     if (!burst->left) {
         burst->scan = burst->asked;
         collect(s);
     }
-    room = !burst->shadow || send_pages(s, force, &budget) || !budget;
+    room = !burst->shadow || s->quiesced || send_pages(s, force, &budget) ||
+           !budget;
     burst->scanning = false;
-    if (!burst->shadow) {
-        object_unref(OBJECT(s));
+    qemu_cond_broadcast(&burst->ended);
+    if (!burst->shadow || s->quiesced) {
         return;
     }
     if (!burst->left) {
@@ -407,7 +380,6 @@ static void scan(Rfm5565State *s, bool force)
     } else if (burst->left || burst->asked != burst->done) {
         qemu_bh_schedule(burst->bh);
     }
-    object_unref(OBJECT(s));
 }
 
 /* --- the range, from its beginning to its end ----------------------------- */
@@ -517,15 +489,11 @@ void rfm5565_burst_update(Rfm5565State *s)
     }
 }
 
-static void burst_bh(void *opaque)
+/* The range ends, or begins, if that is due. */
+static void change_range(Rfm5565State *s)
 {
-    Rfm5565State *s = opaque;
     Rfm5565Burst *burst = &s->burst;
 
-    scan(s, burst->left && is_overdue(s));
-    if (burst->scanning || s->gone) {
-        return;
-    }
     if (burst->shadow && !burst->shown &&
         (s->dead || is_behind(burst->done, burst->closed))) {
         burst_end(s);
@@ -536,6 +504,20 @@ static void burst_bh(void *opaque)
             burst_begin(s);
         }
     }
+}
+
+static void burst_bh(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565Burst *burst = &s->burst;
+
+    /* The last other reference may go while a scan has released the BQL. */
+    object_ref(OBJECT(s));
+    scan(s, burst->left && is_overdue(s));
+    if (!burst->scanning && !s->gone) {
+        change_range(s);
+    }
+    object_unref(OBJECT(s));
 }
 
 static void burst_again(void *opaque)
@@ -613,6 +595,14 @@ void rfm5565_burst_command(Rfm5565State *s)
         burst->result = RFM_EXT_BURST_BAD_RANGE;
         return;
     }
+    /*
+     * A scan waits for the CPUs, and one of them may wait for room on the ring:
+     * if the engine were in the main loop there would be none.
+     */
+    if (burst->length && !s->iothread) {
+        burst->result = RFM_EXT_BURST_NO_THREAD;
+        return;
+    }
     burst->wanted_at = burst->offset;
     burst->wanted_size = burst->length;
     burst->result = RFM_EXT_BURST_DONE;
@@ -631,31 +621,51 @@ void rfm5565_burst_set_period(Rfm5565State *s)
 
 /* --- stop, reset, migration: under the BQL -------------------------------- */
 
+/* Under the BQL, which is released. */
+static void await_scan(Rfm5565State *s)
+{
+    while (s->burst.scanning) {
+        qemu_cond_wait_bql(&s->burst.ended);
+    }
+}
+
 /*
  * The machine stands still: nobody stores any more. If the card leaves the ring
- * now, what finds no room is lost to it, as stores are that wait for room.
+ * now, what finds no room for as long as a store would wait is lost to it, as
+ * that would be. In the thread that stops the machine: another one may be at a
+ * scan.
  */
 void rfm5565_burst_stopped(Rfm5565State *s, bool leaves)
 {
+    const uint64_t limit = (uint64_t)s->stall_limit_ms * SCALE_MS;
     Rfm5565Burst *burst = &s->burst;
+    uint64_t since = rfm5565_now();
 
-    if (!burst->shadow || burst->scanning) {
+    if (!s->extension) {
         return;
     }
-    burst->asked++;
+    object_ref(OBJECT(s));
+    await_scan(s);
+    burst->asked += burst->shadow != NULL;
     scan(s, false);
-    while (leaves && !s->quiesced && burst->asked != burst->done) {
-        uint64_t before = burst->bytes;
+    while (leaves && burst->shadow && !s->quiesced &&
+           burst->asked != burst->done) {
+        uint64_t bytes = burst->bytes;
+        unsigned left = burst->left;
 
         rfm5565_engine_push(s);
-        scan(s, false);
-        if (burst->left && burst->bytes == before) {
-            scan(s, true);
+        scan(s, rfm5565_now() - since > limit);
+        if (burst->bytes != bytes || burst->left != left) {
+            since = rfm5565_now();
+        } else if (burst->asked != burst->done) {
+            qemu_cond_timedwait_bql(&burst->ended, 1);  /* the engine works */
+            await_scan(s);
         }
     }
-    if (leaves && !s->quiesced) {
+    if (leaves && burst->shadow && !s->quiesced) {
         rfm5565_engine_push(s);
     }
+    object_unref(OBJECT(s));
 }
 
 /* Under both locks. */
@@ -731,7 +741,10 @@ void rfm5565_burst_init(Rfm5565State *s)
         return;
     }
     burst->commands = g_new0(Rfm5565Command, RFM5565_BURST_COMMANDS);
-    burst->bh = aio_bh_new_guarded(qemu_get_aio_context(), burst_bh, s, NULL);
+    qemu_cond_init(&burst->ended);
+    /* Never in a nested loop of somebody who keeps the BQL. */
+    burst->bh = aio_bh_new_guarded(iohandler_get_aio_context(), burst_bh, s,
+                                   NULL);
     burst->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, burst_timer, s);
     burst->again = timer_new_ns(QEMU_CLOCK_REALTIME, burst_again, s);
 }

@@ -45,6 +45,7 @@ typedef struct Rfm5565Burst {
     uint8_t *shadow;            /* what the ring knows of the range */
     bool shown;                 /* BAR3 has the range */
     bool scanning;              /* perhaps with the BQL released */
+    QemuCond ended;             /* it is so no more */
     uint32_t scan;              /* the last one that began, */
     uint32_t closed;            /* and the one behind the last store to it */
     unsigned long *pages;       /* that are still to be compared */
@@ -81,7 +82,6 @@ void rfm5565_burst_put(Rfm5565State *s, uint32_t offset, const void *data,
                        unsigned len);
 unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
                              const uint8_t *data, unsigned len);
-bool rfm5565_burst_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                         unsigned len);
+bool rfm5565_burst_has(const Rfm5565State *s, uint32_t offset, unsigned len);
 
 #endif

@@ -58,11 +58,9 @@ void rfm5565_map_memory(Rfm5565State *s)
     }
 }
 
-/* The bytes, and who has to know that they are others now. */
-void rfm5565_memory_change(Rfm5565State *s, uint32_t offset, const void *data,
-                           unsigned len)
+/* These bytes are others now: who has to know that. */
+static void mark_changed(Rfm5565State *s, uint32_t offset, unsigned len)
 {
-    rfm_memory_store(s->ram + offset, data, len);
     if (s->direct) {
         memory_region_flush_rom_device(&s->memory, offset, len);
     } else {
@@ -71,14 +69,15 @@ void rfm5565_memory_change(Rfm5565State *s, uint32_t offset, const void *data,
 }
 
 /*
- * Put bytes into the memory: under the lock, or as the node's producer, who
- * stores outside the burst range only.
+ * Put bytes into the memory: under the lock; outside the burst range also as
+ * the node's producer.
  */
 void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len)
 {
     rfm_remote_stored(&s->remote.engine, offset, len);
-    rfm5565_memory_change(s, offset, data, len);
+    rfm_memory_store(s->ram + offset, data, len);
+    mark_changed(s, offset, len);
     if (s->burst_on) {
         rfm5565_burst_put(s, offset, data, len);
     }
@@ -91,13 +90,17 @@ void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
     const uint8_t *from = data;
 
     while (len) {
-        unsigned piece = s->burst_on ? rfm5565_burst_merge(s, offset, from, len)
-                                     : 0;
+        unsigned piece = len;
 
-        if (!piece) {
-            piece = s->burst_on ? MIN(len, 8 - offset % 8) : len;
-            rfm5565_memory_change(s, offset, from, piece);
+        if (!s->burst_on || !rfm5565_burst_has(s, offset, len)) {
+            rfm_memory_store(s->ram + offset, from, piece);
+        } else if (rfm5565_burst_has(s, offset, 1)) {
+            piece = rfm5565_burst_merge(s, offset, from, len);
+        } else {
+            piece = s->burst.at - offset;
+            rfm_memory_store(s->ram + offset, from, piece);
         }
+        mark_changed(s, offset, piece);
         offset += piece;
         from += piece;
         len -= piece;
@@ -225,12 +228,17 @@ static void lock_and_latch(Rfm5565State *s, uint32_t lisr_bits)
 static void store_bytes(Rfm5565State *s, hwaddr addr, const uint8_t *data,
                         unsigned size, bool may_wait)
 {
+    /* Only what reaches across its end, or was on its way when it changed. */
+    bool locked = s->burst_on && rfm5565_burst_has(s, addr, size);
     bool fits, shared;
 
     may_wait &= !s->planes_on_store || rfm5565_planes_sends(s, addr, size);
     for (;;) {
         if (may_wait && !wait_if_full(s)) {
             return;
+        }
+        if (locked) {
+            rfm5565_lock(s);
         }
         shared = rfm5565_producer_lock(s);
         /* Packets may have taken the room meanwhile. */
@@ -239,10 +247,15 @@ static void store_bytes(Rfm5565State *s, hwaddr addr, const uint8_t *data,
             break;
         }
         rfm5565_producer_unlock(s, shared);
+        if (locked) {
+            rfm5565_update_and_unlock(s);
+        }
     }
-    fits = s->burst_on ? rfm5565_burst_store(s, addr, data, size)
-                       : rfm5565_memory_store(s, addr, data, size);
+    fits = rfm5565_memory_store(s, addr, data, size);
     rfm5565_producer_unlock(s, shared);
+    if (locked) {
+        rfm5565_update_and_unlock(s);
+    }
     if (!fits) {
         lock_and_latch(s, RFM_LISR_TX_FULL);
     }

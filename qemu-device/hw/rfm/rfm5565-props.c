@@ -153,8 +153,9 @@ static bool check_burst(const Rfm5565State *s, Error **errp)
                    "multiples of 4096, within the memory");
         return false;
     }
-    if (size && !s->extension) {
-        error_setg(errp, "rfm5565: burst-size needs extension=on");
+    if (size && !(s->extension && s->iothread)) {
+        error_setg(errp, "rfm5565: burst-size needs extension=on and an "
+                   "iothread");
         return false;
     }
     return true;

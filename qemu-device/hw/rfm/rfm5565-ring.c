@@ -490,7 +490,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
  */
 void rfm5565_ring_saving(Rfm5565State *s)
 {
-    rfm5565_burst_stopped(s, true);
+    rfm5565_burst_stopped(s, must_quiesce(runstate_get()));
     if (must_quiesce(runstate_get())) {
         rfm5565_ring_set_quiesced(s, true);
     }

@@ -730,6 +730,7 @@ static int burst_post_load(void *opaque, int version_id)
     burst->done = burst->scan = burst->asked;
     if ((burst->wanted_at | burst->wanted_size) % RFM_EXT_BURST_PAGE ||
         (uint64_t)burst->wanted_at + burst->wanted_size > s->memory_size ||
+        (burst->wanted_size && !s->iothread) ||
         burst->period < RFM_EXT_BURST_PERIOD_MIN ||
         burst->period > RFM_EXT_BURST_PERIOD_MAX) {
         return rfm5565_refuse_state("its burst range");

@@ -387,8 +387,6 @@ static inline void rfm5565_producer_unlock(Rfm5565State *s, bool shared)
 bool rfm5565_memory_init(Rfm5565State *s, Error **errp);
 void rfm5565_memory_exit(Rfm5565State *s);
 void rfm5565_map_memory(Rfm5565State *s);
-void rfm5565_memory_change(Rfm5565State *s, uint32_t offset, const void *data,
-                           unsigned len);
 void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);
 void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,

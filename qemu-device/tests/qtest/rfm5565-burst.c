@@ -582,21 +582,42 @@ static void test_unplugged(void)
     lab_stop(lab);
 }
 
+/* A card whose engine is in the main loop can have none. */
+static void test_thread(void)
+{
+    Lab *lab = block_ring("node-id=7", "node-id=9");
+    Card *card = &lab->card[0];
+
+    ext_writel(card, X_BURST_OFFSET, AT);
+    ext_writel(card, X_BURST_LENGTH, SIZE);
+    ext_writel(card, X_BURST_COMMAND, 1);
+    if (lab_shares_memory()) {
+        g_assert_cmphex(ext_readl(card, X_BURST_COMMAND), ==, 0);
+        wait_until(ext_readl(card, X_BURST_NOW_LENGTH) == SIZE);
+    } else {
+        g_assert_cmphex(ext_readl(card, X_BURST_COMMAND), ==, 3);
+        flush(card);
+        g_assert_cmphex(ext_readl(card, X_BURST_NOW_LENGTH), ==, 0);
+    }
+    lab_stop(lab);
+}
+
 void rfm5565_add_burst_tests(void)
 {
-    lab_add_test("burst/registers", test_registers);
-    lab_add_test("burst/flush", test_flush);
-    lab_add_test("burst/before", test_before);
-    lab_add_test("burst/foreign", test_foreign);
-    lab_add_test("burst/dma", test_dma);
-    lab_add_test("burst/write", test_write);
-    lab_add_test("burst/merge", test_merge);
-    lab_add_test("burst/filters", test_filters);
-    lab_add_test("burst/suspended", test_suspended);
-    lab_add_test("burst/change", test_change);
-    lab_add_test("burst/full", test_full);
-    lab_add_test("burst/stuck", test_stuck);
-    lab_add_test("burst/migrates", test_migrates);
-    lab_add_test("burst/paused", test_paused);
-    lab_add_test("burst/unplugged", test_unplugged);
+    lab_add_test("burst/thread", test_thread);
+    lab_add_thread_test("burst/registers", test_registers);
+    lab_add_thread_test("burst/flush", test_flush);
+    lab_add_thread_test("burst/before", test_before);
+    lab_add_thread_test("burst/foreign", test_foreign);
+    lab_add_thread_test("burst/dma", test_dma);
+    lab_add_thread_test("burst/write", test_write);
+    lab_add_thread_test("burst/merge", test_merge);
+    lab_add_thread_test("burst/filters", test_filters);
+    lab_add_thread_test("burst/suspended", test_suspended);
+    lab_add_thread_test("burst/change", test_change);
+    lab_add_thread_test("burst/full", test_full);
+    lab_add_thread_test("burst/stuck", test_stuck);
+    lab_add_thread_test("burst/migrates", test_migrates);
+    lab_add_thread_test("burst/paused", test_paused);
+    lab_add_thread_test("burst/unplugged", test_unplugged);
 }

@@ -42,16 +42,25 @@ bool lab_shares_memory(void)
     return variant == &variants[0];
 }
 
+static void add_test(const Variant *kind, const char *name, void (*run)(void))
+{
+    g_autofree char *path = g_strdup_printf("rfm5565-%s/%s", kind->name, name);
+    VariantTest *test = g_new(VariantTest, 1);
+
+    *test = (VariantTest) { kind, run };
+    qtest_add_data_func_full(path, test, run_variant, g_free);
+}
+
 void lab_add_test(const char *name, void (*run)(void))
 {
     for (size_t i = 0; i < ARRAY_SIZE(variants); i++) {
-        g_autofree char *path = g_strdup_printf("rfm5565-%s/%s",
-                                                variants[i].name, name);
-        VariantTest *test = g_new(VariantTest, 1);
-
-        *test = (VariantTest) { &variants[i], run };
-        qtest_add_data_func_full(path, test, run_variant, g_free);
+        add_test(&variants[i], name, run);
     }
+}
+
+void lab_add_thread_test(const char *name, void (*run)(void))
+{
+    add_test(&variants[0], name, run);
 }
 
 /* --- files ---------------------------------------------------------------- */

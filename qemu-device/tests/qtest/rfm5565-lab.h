@@ -397,6 +397,8 @@ bool link_is(Card *card, const char *name, const char *want);
  * shared between neighbours, and once in the main loop over sockets.
  */
 void lab_add_test(const char *name, void (*run)(void));
+/* The first of these only. */
+void lab_add_thread_test(const char *name, void (*run)(void));
 
 /* --- test groups ---------------------------------------------------------- */
 
