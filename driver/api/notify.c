@@ -88,7 +88,9 @@ static u32 rfm_event_lacks(const struct rfm_event *event)
 
 static int rfm_put_event(struct sk_buff *skb, const struct rfm_event *event)
 {
-	u64 age = event->age_ns ?: event->arrival_ns - event->origin_ns;
+	/* 0 if it seems to have come before it was stored: clocks are read coarsely. */
+	u64 age = event->age_ns ?:
+		  event->arrival_ns - min(event->arrival_ns, event->origin_ns);
 	u32 lacks = rfm_event_lacks(event);
 	bool complete = event->type == RFM_EVENT_INCOMPLETE && !event->data;
 	const struct rfm_number numbers[] = {

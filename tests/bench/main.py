@@ -36,7 +36,7 @@ ATTEMPTS = 3            # at each round of a contender
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base", type=Path, metavar="FILE", help="a report.json of before, to compare with")
-    parser.add_argument("--brief", action="store_true", help="one round of a second each: does all of it run?")
+    parser.add_argument("--brief", action="store_true", help="one round: does all of it run?")
     parser.add_argument("--rounds", type=int, default=5, help="in which everything takes turns; default 5")
     parser.add_argument("--out", type=Path, default=TOP / "build" / "bench", metavar="FOLDER",
                         help="for the report and the plots; default build/bench")
@@ -49,9 +49,14 @@ def arguments():
     if args.base:
         try:
             args.before = json.loads(args.base.read_text())
-            args.before["rows"][0]["ratio"]
+            table.ratios(args.before)
         except (OSError, ValueError, LookupError, TypeError) as error:
             parser.error(f"{args.base} is no report of make bench: {error}")
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=args.out).close()
+    except OSError as error:
+        parser.error(f"{args.out} cannot have the report: {error}")
     return args
 
 
@@ -97,6 +102,7 @@ class Run:
                 if left:
                     self.again.append(f"{name}: {why}")
         self.missing[name] = why
+        self.figures.pop(name, None)    # of fewer rounds than the others have: no verdicts on them
         return None
 
     def measure(self):
@@ -106,14 +112,15 @@ class Run:
             print(f"round {number + 1} of {self.rounds}", file=sys.stderr, flush=True)
             for one in self.all:
                 if one.name not in self.missing:
-                    self.add(self.attempt(one.name, one.measure))
+                    self.add(one.name, one.measure)
 
-    def add(self, figures):
-        for key, figure in (figures or {}).items():
-            self.figures.setdefault(key, []).append(figure)
+    def add(self, name, work, *args):
+        """What a round of it gives; each contender has keys of its own."""
+        for key, figure in (self.attempt(name, work, *args) or {}).items():
+            self.figures.setdefault(name, {}).setdefault(key, []).append(figure)
 
     def merged(self):
-        return {key: contenders.merged(figures) for key, figures in self.figures.items()}
+        return {key: contenders.merged(rounds) for of_one in self.figures.values() for key, rounds in of_one.items()}
 
 
 def git(*args):
@@ -131,14 +138,15 @@ def processor():
 def measured(args):
     begun, load = time.monotonic(), os.getloadavg()
     seconds = 1
-    with tempfile.TemporaryDirectory(prefix="rfm-bench.") as folder:
+    # Memory that machines share is no file that somebody writes to a disk.
+    with tempfile.TemporaryDirectory(prefix="rfm-bench.", dir="/dev/shm") as folder:
         server = Server(f"{folder}/doorbell", SHARED, peers=2)
         try:
             with Lab("make-bench", 2, "--rdma", *devices(folder)) as lab:
                 contenders.ready(lab)
                 run = Run(lab, args.rounds, seconds)
                 run.measure()
-                run.add(run.attempt("an idle card, and a machine without", idle.card, lab, seconds))
+                run.add("an idle card, and a machine without", idle.card, lab, seconds)
         finally:
             server.close()
     figures = run.merged()
@@ -162,7 +170,6 @@ def main():
     args = arguments()
     set_up()
     report = measured(args)
-    args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     import plots            # what it needs is there from set_up() on
     plots.draw(report, args.out)

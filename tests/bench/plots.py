@@ -17,7 +17,7 @@ def save(figure, folder, name):
 
 
 def latencies(report, folder):
-    """How long it takes there, and how often it takes longer."""
+    """How long it takes there, and how often it takes no longer."""
     figure, axes = pyplot.subplots(figsize=(9, 5))
     for key in WAYS:
         one = report["figures"].get(key)

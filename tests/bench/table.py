@@ -35,7 +35,6 @@ ROWS = [
     Row(f"pwrite-{MIB}", "ivshmem-copy", 0.6, least=True, of="speed"),
     Row(f"pwrite-{MIB}", f"rxe-write-{MIB}", 10, least=True, of="speed"),
     Row("stream", f"rxe-write-{MIB}", of="speed"),
-    Row(f"pread-{MIB}", "ivshmem-copy", of="speed"),
     Row("pwrite-256", "pwrite-64", 2),
     *(Row(f"hop-{nodes}", f"handoff-{nodes}", 1.3) for nodes in ORDER),
     Row("hop-2", "unix-socket"),
@@ -54,16 +53,23 @@ def ratio(row, figure, beside, which="median"):
     return ours / theirs
 
 
+def has_minimum(figure):
+    """A round's only value is no shortest time of many, but all of them together."""
+    return figure["samples"] > len(figure["rounds"])
+
+
 def judged(figures):
     """The rows as they go into the report: what could not be measured has no ratio, and says so.
 
-    Targets are for the medians. The ratio of the minima hardly depends on what else the host does.
+    Targets are for the medians. The ratio of the minima hardly depends on what else the host does; figures of which
+    a round has one value have none.
     """
     rows = []
     for row in ROWS:
-        have = all(key in figures for key in (row.figure, row.beside))
-        value, least = (ratio(row, figures[row.figure], figures[row.beside], which) if have else None
-                        for which in ("median", "minimum"))
+        both = [figures[key] for key in (row.figure, row.beside) if key in figures]
+        have = len(both) == 2
+        value = ratio(row, *both) if have else None
+        least = ratio(row, *both, "minimum") if have and all(map(has_minimum, both)) else None
         met = None
         if have and row.target is not None:
             met = value >= row.target if row.least else value <= row.target
@@ -98,10 +104,15 @@ def verdict(row):
     return {None: "", True: "met", False: "missed"}[row["met"]]
 
 
+def ratios(report):
+    """{(figure, beside): ratio}, None for what was not measured. TypeError and LookupError: it is no report."""
+    return {(row["figure"], row["beside"]): row["ratio"] and float(row["ratio"]) for row in report["rows"]}
+
+
 def lines(report, base=None):
     """For people; with another report what its ratio was."""
     figures = report["figures"]
-    before = {(row["figure"], row["beside"]): row for row in base["rows"]} if base else {}
+    before = ratios(base) if base else {}
     yield (f"{'figure':<14} {'median':>16}  {'beside':<16} {'median':>16} {'ratio':>8} {'of minima':>10}"
            f"  {'target':<8} {'':<12}" + ("  before" if base else "")).rstrip()
     for row in report["rows"]:
@@ -114,17 +125,18 @@ def lines(report, base=None):
 
 def earlier(row, before):
     old = before.get((row["figure"], row["beside"]))
-    if not old or old["ratio"] is None:
+    if old is None:
         return "  -"
     if row["ratio"] is None:
-        return f"  {old['ratio']:.2f}"
-    change = f" ({row['ratio'] / old['ratio'] - 1:+.0%})" if old["ratio"] and row["of"] != "difference" else ""
-    return f"  {old['ratio']:.2f}{change}"
+        return f"  {old:.2f}"
+    change = f" ({row['ratio'] / old - 1:+.0%})" if old and row["of"] != "difference" else ""
+    return f"  {old:.2f}{change}"
 
 
 def details(report):
-    """Every figure, with its spread."""
-    yield f"{'figure':<18} {'minimum':>12} {'median':>12} {'99 %':>12} {'maximum':>12}  unit"
+    """Every figure, with its spread; of a few samples no 99 % is known."""
+    yield f"{'figure':<18} {'samples':>9} {'minimum':>12} {'median':>12} {'99 %':>12} {'maximum':>12}  unit"
     for key, figure in report["figures"].items():
-        values = " ".join(f"{figure[name]:>12.2f}" for name in ("minimum", "median", "p99", "maximum"))
-        yield f"{key:<18} {values}  {figure['unit']}: {figure['what']}"
+        values = " ".join(f"{'' if figure[name] is None else format(figure[name], '.2f'):>12}"
+                          for name in ("minimum", "median", "p99", "maximum"))
+        yield f"{key:<18} {figure['samples']:>9} {values}  {figure['unit']}: {figure['what']}"

@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -231,6 +232,9 @@ def a_network():
     answers = subprocess.Popen([RMBENCH, "answer", "127.0.0.1", port], text=True, stdout=subprocess.PIPE)
     try:
         expect(answers.stdout.readline() == "ready\n", "it is not ready")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stray:
+            for stranger in (b"", b"abc", b"abcdefgh"):     # what is no number is ignored
+                stray.sendto(stranger, ("127.0.0.1", int(port)))
         result = rmbench("-j", "-s", "1", "-o", "udp,tcp", "net", "127.0.0.1", port)
     finally:
         answers.kill()

@@ -3,8 +3,9 @@
  * The card's ways to another node.
  *
  * Behind the blocks there are two granules: the question, and the answer. Who answers sleeps at a
- * watch on the question. An asker first stores which way it is going to use, with SWITCH; the
- * other opens what it needs for that, and gives the word back.
+ * watch on the question. An asker first stores whom it asks and which way it is going to use, with
+ * SWITCH; that node opens what it needs for that, and gives the word back. Other nodes have the
+ * words, too: who answers there sleeps on.
  */
 #include "cardline.h"
 
@@ -23,6 +24,7 @@
 #include "tools/common/clock.h"
 
 #define SWITCH		(1ull << 63)
+#define NODE_SHIFT	40			/* whom the word is for */
 #define WAY_SHIFT	32
 #define SIGNAL		RFM_EVENT_INT4		/* the kind that programs use least */
 #define OVER		0xffffffffu		/* the number that ends interrupts */
@@ -158,10 +160,11 @@ static void close_line(struct bench_line *line)
 /* --- who asks ---------------------------------------------------------------------------- */
 
 /* The other is ready for this way. */
-static int tell_way(const struct bench_place *place, enum card_way way)
+static int tell_way(const struct bench_place *place, unsigned int node, enum card_way way)
 {
 	uint64_t begin = now_ns();
-	uint64_t told = SWITCH | (uint64_t)way << WAY_SHIFT | (begin >> 10 & 0xffffffff);
+	uint64_t told = SWITCH | (uint64_t)node << NODE_SHIFT | (uint64_t)way << WAY_SHIFT |
+			(begin >> 10 & 0xffffffff);
 
 	*word(place, QUESTION) = told;
 	while (*word(place, ANSWER) != told) {
@@ -181,7 +184,7 @@ int card_ask(const struct bench_place *place, unsigned int node, enum card_way w
 	struct bench_line line;
 	int result;
 
-	if (tell_way(place, way))
+	if (tell_way(place, node, way))
 		return -1;
 	if (open_line(&line, place, way, ANSWER))
 		return -1;
@@ -193,15 +196,22 @@ int card_ask(const struct bench_place *place, unsigned int node, enum card_way w
 	if (way == CARD_INTERRUPT && !result)
 		result = line.put(&line, OVER);
 	close_line(&line);
-	return result || tell_way(place, CARD_IDLE) ? -1 : 0;
+	return result || tell_way(place, node, CARD_IDLE) ? -1 : 0;
 }
 
 /* --- who answers ------------------------------------------------------------------------- */
 
+static bool for_us(const struct bench_place *place, uint64_t word)
+{
+	return word & SWITCH && (word >> NODE_SHIFT & 0xff) == place->node;
+}
+
 /*
- * Until another way is told, or the asker is silent; @told: by which word, 0 if it was not told.
+ * Until another way is told, or the asker is silent, or asks another node; @told: by which word,
+ * 0 if we were not told.
  */
-static int serve(struct bench_line *line, enum card_way way, uint64_t *told)
+static int serve(const struct bench_place *place, struct bench_line *line, enum card_way way,
+		 uint64_t *told)
 {
 	unsigned int silent = 0;
 	uint32_t number;
@@ -215,10 +225,13 @@ static int serve(struct bench_line *line, enum card_way way, uint64_t *told)
 			continue;
 		}
 		silent = 0;
+		/* Numbers are for a node that has been told a way. */
+		if (way == CARD_IDLE && !for_us(place, line->last))
+			continue;
 		if (way == CARD_INTERRUPT && number == OVER)
 			return 0;
 		if (way != CARD_INTERRUPT && line->last & SWITCH) {
-			*told = line->last;
+			*told = for_us(place, line->last) ? line->last : 0;
 			return 0;
 		}
 		if (line->put(line, number))
@@ -241,9 +254,9 @@ int card_answer(const struct bench_place *place)
 			*word(place, ANSWER) = known = told;
 		/* What was told while nobody watched, behind interrupts. */
 		now = *word(place, QUESTION);
-		if (way == CARD_IDLE && now & SWITCH && now != known)
+		if (way == CARD_IDLE && for_us(place, now) && now != known)
 			told = now;
-		else if (serve(&line, way, &told))
+		else if (serve(place, &line, way, &told))
 			return -1;
 		close_line(&line);
 		way = told >> WAY_SHIFT & 0xff;

@@ -34,7 +34,7 @@ struct bench_place {
 int place_open(struct bench_place *place, const char *device, uint64_t offset);
 
 /**
- * card_ask() - as line_ask(), of a node where card_answer() runs
+ * card_ask() - as line_ask(), of a node where card_answer() runs; one that runs on others is silent
  * @step: of @way CARD_WATCH only
  *
  * Where the cards are on different clocks, CARD_TRANSIT has no samples.

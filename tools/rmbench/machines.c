@@ -60,23 +60,26 @@ int bench_report(const struct bench_options *options, struct bench_samples **fig
 		 unsigned int count)
 {
 	json_t *rows = json_array();
+	int status = 0;
 
 	if (!options->json)
 		samples_header();
 	for (unsigned int i = 0; i < count; i++) {
-		if (!figures[i]->count)
+		if (!figures[i]->count) {
 			fprintf(stderr, "rmbench: without %s: the cards are on different clocks\n",
 				figures[i]->name);
-		else if (options->json)
+			status = options->only ? 1 : 0;
+		} else if (options->json) {
 			json_array_append_new(rows, samples_json(figures[i]));
-		else
+		} else {
 			samples_print(figures[i]);
+		}
 	}
 	if (options->json)
 		samples_print_json(options->seconds, rows);
 	else
 		json_decref(rows);
-	return 0;
+	return status;
 }
 
 /* --- the command line -------------------------------------------------------------------- */

@@ -25,7 +25,11 @@ struct bench_options {
 unsigned int bench_choose(const struct bench_options *options, struct bench_samples *figures,
 			  unsigned int count, struct bench_samples **wanted);
 
-/** bench_report() - prints what was measured; returns the exit status */
+/**
+ * bench_report() - prints what was measured
+ *
+ * Returns the exit status: 1 if there is nothing of a figure that was asked for by name.
+ */
 int bench_report(const struct bench_options *options, struct bench_samples **figures,
 		 unsigned int count);
 

@@ -40,25 +40,40 @@ static int datagram_put(struct bench_line *line, uint32_t number)
 		      sizeof(line->peer)) == sizeof(number) ? 0 : -1;
 }
 
-static int datagram_get(struct bench_line *line, uint32_t *number)
+/* From anybody; what is no number is not ours. */
+static int datagram_from(struct bench_line *line, struct sockaddr_in *from, uint32_t *number)
 {
-	socklen_t size = sizeof(line->peer);
-	ssize_t got = recvfrom(line->in, number, sizeof(*number), 0,
-			       (struct sockaddr *)&line->peer, &size);
+	for (;;) {
+		socklen_t size = sizeof(*from);
+		/* The length is that of the whole datagram, also if it is longer. */
+		ssize_t got = recvfrom(line->in, number, sizeof(*number), MSG_TRUNC,
+				       (struct sockaddr *)from, &size);
 
-	if (got >= 0 && got != sizeof(*number))
-		errno = EBADMSG;
-	return got == sizeof(*number) ? 0 : -1;
+		if (got < 0)
+			return -1;
+		if (got == sizeof(*number))
+			return 0;
+	}
 }
 
-/* Who sends to a group does so again, whoever has answered. */
-static int group_get(struct bench_line *line, uint32_t *number)
+static int datagram_get(struct bench_line *line, uint32_t *number)
 {
-	const struct sockaddr_in group = line->peer;
-	int result = datagram_get(line, number);
+	struct sockaddr_in anybody;
 
-	line->peer = group;
-	return result;
+	return datagram_from(line, &anybody, number);
+}
+
+/* Who asked gets the answer. */
+static int question_get(struct bench_line *line, uint32_t *number)
+{
+	return datagram_from(line, &line->peer, number);
+}
+
+/* To whom nothing can be sent hears nothing; others may ask. */
+static int answer_put(struct bench_line *line, uint32_t number)
+{
+	datagram_put(line, number);
+	return 0;
 }
 
 static int stream_put(struct bench_line *line, uint32_t number)
@@ -107,7 +122,7 @@ static int open_line(struct bench_line *line, enum kind kind, struct in_addr own
 	if (line->in < 0)
 		return -1;
 	line->put = kind == TCP ? stream_put : datagram_put;
-	line->get = kind == TCP ? stream_get : kind == UDP ? datagram_get : group_get;
+	line->get = kind == TCP ? stream_get : datagram_get;
 	line->peer = there;
 	switch (kind) {
 	case TCP:
@@ -171,10 +186,11 @@ int bench_net(const struct bench_options *options, struct in_addr address, unsig
 
 /* --- the other end ----------------------------------------------------------------------- */
 
-static int open_at(int type, unsigned int port)
+/* At an address of ours, or at that of the group: what comes to another is not for us. */
+static int open_at(int type, struct in_addr address, unsigned int port)
 {
 	struct sockaddr_in at = {
-		.sin_family = AF_INET, .sin_addr.s_addr = INADDR_ANY, .sin_port = htons(port),
+		.sin_family = AF_INET, .sin_addr = address, .sin_port = htons(port),
 	};
 	int fd = socket(AF_INET, type, 0), on = 1;
 
@@ -192,12 +208,13 @@ static int join(int fd, struct in_addr own)
 }
 
 /* A process of its own, as it sleeps in a call of its own; it ends with us. */
-static void serve_datagrams(int fd)
+static int serve_datagrams(int fd)
 {
-	struct bench_line line = { .put = datagram_put, .get = datagram_get, .in = fd };
+	struct bench_line line = { .put = answer_put, .get = question_get, .in = fd };
+	pid_t pid = fork();
 
-	if (fork())
-		return;
+	if (pid)
+		return pid < 0 ? -1 : 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	line_answer(&line);
 	_exit(1);
@@ -220,17 +237,17 @@ static int serve_streams(int fd)
 
 int bench_net_answer(struct in_addr own, unsigned int port)
 {
-	int udp = open_at(SOCK_DGRAM, port), group = open_at(SOCK_DGRAM, port + 1);
-	int tcp = open_at(SOCK_STREAM, port);
+	int udp = open_at(SOCK_DGRAM, own, port), tcp = open_at(SOCK_STREAM, own, port);
+	int group = open_at(SOCK_DGRAM, (struct in_addr){ inet_addr(GROUP) }, port + 1);
 
 	if (udp < 0 || group < 0 || tcp < 0 || listen(tcp, LISTENERS))
-		return fail("the port");
+		return fail("the address and the port");
 	if (join(group, own))
 		return fail("the network of this address");
+	if (serve_datagrams(udp) || serve_datagrams(group))
+		return fail("another process");
 	printf("ready\n");
 	fflush(stdout);
-	serve_datagrams(udp);
-	serve_datagrams(group);
 	serve_streams(tcp);
 	return fail("TCP");
 }

@@ -25,6 +25,14 @@ static bool reads(const char *folder, const char *name, unsigned int wanted)
 	return same;
 }
 
+static bool has_driver(const char *folder)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/driver", folder);
+	return !access(path, F_OK);
+}
+
 /* Its memory answers from then on. */
 static bool enable(const char *folder)
 {
@@ -32,6 +40,9 @@ static bool enable(const char *folder)
 	bool done;
 	int fd;
 
+	/* Each time that it is told so it counts one more user. */
+	if (!reads(folder, "enable", 0))
+		return true;
 	snprintf(path, sizeof(path), "%s/enable", folder);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -67,7 +78,7 @@ void *pci_map(unsigned int vendor, unsigned int device, const char *resource, si
 		const char *folder = devices.gl_pathv[i];
 
 		if (reads(folder, "vendor", vendor) && reads(folder, "device", device) &&
-		    enable(folder))
+		    !has_driver(folder) && enable(folder))
 			found = map(folder, resource, size);
 	}
 	globfree(&devices);
