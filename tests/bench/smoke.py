@@ -18,8 +18,6 @@ from contenders import Contender, of_samples  # noqa: E402
 from suite import expect, figure, plan, run  # noqa: E402
 
 RUN = Path(__file__).resolve().parent / "main.py"
-# No contender: a part of the card that a version may not have got.
-NOT_THERE = set() if (TOP / "driver" / "core" / "burst.c").exists() else {"burst-copy"}
 ONCE_S, END_S = 1100, 60        # for a round, and for the machines to go
 SPREAD = ("minimum", "median", "p99", "maximum")
 
@@ -55,14 +53,14 @@ def whole(folder):
     """The report has every figure of the table, and the spread of each"""
     report = report_of(folder)
     expect(report["missing"] == {}, f"without {report['missing']}")
-    wanted = {key for row in table.ROWS for key in (row.figure, row.beside)} - NOT_THERE
+    wanted = {key for row in table.ROWS for key in (row.figure, row.beside)}
     expect(wanted <= set(report["figures"]), f"without {wanted - set(report['figures'])}")
     for key, one in report["figures"].items():
         spread = [one[name] for name in SPREAD if one[name] is not None]
         expect((one["p99"] is None) == (one["samples"] < 100), f"{key}: {one['samples']} samples")
         expect(spread == sorted(spread) and len(one["quantiles"]) == 101, f"{key}: {spread}")
     for row in report["rows"]:
-        expect((row["ratio"] is None) == (row["figure"] in NOT_THERE), f"{row}")
+        expect(row["ratio"] is not None, f"{row}")
 
 
 def plots(folder):

@@ -18,10 +18,12 @@
 #include "qemu/bitmap.h"
 #include "qemu/lockable.h"
 #include "qemu/main-loop.h"
+#include "exec/cputlb.h"
 #include "exec/memory.h"
 #include "exec/ramlist.h"
 #include "exec/target_page.h"
 #include "system/kvm.h"
+#include "system/tcg.h"
 #include "hw/pci/pci.h"
 #include "ring/memory.h"
 #include "rfm5565.h"
@@ -221,6 +223,22 @@ static bool is_marked(const Rfm5565State *s)
 }
 
 /*
+ * Under TCG a CPU that marks a page makes its next stores there go without a
+ * mark in a second step. If the mark is taken away between the two, these would
+ * not be noticed until somebody marks the page again. So when each CPU has
+ * ended what it was at, all are made to mark anew; and once more each may be at
+ * a store.
+ */
+static void mark_anew(Rfm5565Burst *burst)
+{
+    if (tcg_enabled()) {
+        tlb_reset_dirty_range_all(memory_region_get_ram_addr(&burst->ram) +
+                                  burst->at, burst->size);
+        memory_global_after_dirty_log_sync();
+    }
+}
+
+/*
  * A mark that is forgotten here is kept in @pages. Lets go of the BQL. When the
  * range is not shown any more a CPU may still be at its last store there, which
  * it has not marked yet: that is waited for, too.
@@ -239,6 +257,9 @@ static void collect(Rfm5565State *s)
                                                    burst->size,
                                                    DIRTY_MEMORY_VGA);
     burst->scans++;
+    if (burst->shadow) {
+        mark_anew(burst);
+    }
     /* Unplugged meanwhile */
     if (!burst->shadow) {
         return;
