@@ -135,6 +135,7 @@ bad 3 "$base: set: $no_masks" set "$base" led=on rx=0x1000+4K
 bad 3 "$base: set: the card has no event ring, there is nothing to moderate" \
 	set "$base" led=on moderation-count=2
 bad 3 "$base: set: the card can have no burst range" set "$base" led=on burst=0+4K
+bad 3 "$peer: set: this card can have no burst range: in QEMU it needs an iothread" set "$peer" led=on burst=0+4K
 run set "$base"
 check "refused on a base card, nothing is changed" has_lines "$out" '^led +off$'
 bad 3 "rfm255: set: there is no such card" set rfm255 led=on

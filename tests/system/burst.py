@@ -94,6 +94,12 @@ def counted(lab):
             expect(not counter(lab, node, name), f"node {node}: {name}")
 
 
+def no_record(lab):
+    """Where stores go in no order there can be no record"""
+    for at, said in ((AT, "Operation not supported"), (AT - 0x1000, "stored")):
+        expect(lab.out(1, BURST, DEVICE, "record", at, 64).strip() == said, f"at {at:#x} not '{said}'")
+
+
 def off(lab):
     """Off again, each store goes at once"""
     for node in lab.nodes:
@@ -105,7 +111,7 @@ def off(lab):
     expect(counter(lab, 1, "burst-bytes") == before, "a scan has sent something")
 
 
-TESTS = [wide, by_itself, shared_words, beside_exact_stores, stands_still, counted, off, clean_kernels]
+TESTS = [wide, by_itself, shared_words, beside_exact_stores, stands_still, counted, no_record, off, clean_kernels]
 
 
 def main():

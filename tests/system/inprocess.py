@@ -30,7 +30,7 @@ CYCLES, LONG_CYCLES = 1000, 10_000      # of 1 ms
 PAIR_S = 600                            # for all of them: each waits for four processes to run
 SILENCE_MS, MARGIN_MS = 500, 10_000
 # Of librfm_test: what a node in a process has not.
-SKIPPED = {"mapping_through_a_window", "a_publication_is_one_store", "no_record_in_a_burst_range"}
+SKIPPED = {"mapping_through_a_window", "a_publication_is_one_store"}
 
 
 class Ring:

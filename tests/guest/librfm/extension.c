@@ -70,30 +70,6 @@ void a_store_is_one_store(void)
 	unmap_pair(&pair, 256);
 }
 
-/* Where stores go in no order there can be no record. */
-void no_record_in_a_burst_range(void)
-{
-	struct rfm_info info;
-	uint8_t data[8] = { 1 };
-	struct pair pair;
-	char set[80];
-
-	if (strncmp(near_path, "/dev/", 5))
-		return tap_skip("a node in the process has no burst range");
-	if (!map_pair(&pair, 8, 256))
-		return;
-	snprintf(set, sizeof(set), "rmctl set %s burst=%#llx+4K", near_path + 5,
-		 pair.offset & ~4095ull);
-	CHECK_EQ(system(set), 0);
-	CHECK_EQ(rfm_info(near_card, &info), 0);
-	CHECK_EQ(info.burst_length, 4096);
-	CHECK_ERRNO(rfm_record_store(near_card, pair.offset, data, sizeof(data)), EOPNOTSUPP);
-	snprintf(set, sizeof(set), "rmctl set %s burst=off", near_path + 5);
-	CHECK_EQ(system(set), 0);
-	CHECK_EQ(rfm_record_store(near_card, pair.offset, data, sizeof(data)), 0);
-	unmap_pair(&pair, 256);
-}
-
 /* Every node has the same, until one byte differs; nobody else is asked. */
 void what_every_node_has(void)
 {

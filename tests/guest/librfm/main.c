@@ -112,7 +112,6 @@ int main(int argc, char **argv)
 		TAP_CASE(words_and_copies_by_the_processor),
 		TAP_CASE(a_publication_is_one_store),
 		TAP_CASE(a_store_is_one_store),
-		TAP_CASE(no_record_in_a_burst_range),
 		TAP_CASE(what_every_node_has),
 		TAP_CASE(fences),
 		TAP_CASE(updates_are_told),

@@ -12,8 +12,8 @@ void opening(void), cards_are_listed(void), what_is_no_place(void), settings(voi
 	mapping_through_a_window(void), read_only(void), interrupts(void),
 	signals_end_a_wait(void), words_and_copies(void),
 	words_and_copies_by_the_processor(void);
-void a_publication_is_one_store(void), a_store_is_one_store(void), no_record_in_a_burst_range(void),
-	what_every_node_has(void), fences(void), updates_are_told(void), watches_with_conditions(void),
+void a_publication_is_one_store(void), a_store_is_one_store(void), what_every_node_has(void),
+	fences(void), updates_are_told(void), watches_with_conditions(void),
 	closing_in_any_order(void), sets_of_nodes(void), owners_learn_of_conflicts(void),
 	subscriptions(void), who_is_there(void), a_record_wakes_once(void),
 	a_record_is_whole_or_not_there(void);
