@@ -15,19 +15,12 @@
  *	burst DEVICE check-bytes AT SIZE
  *
  * Is that what is there?
- *
- *	burst DEVICE record AT SIZE
- *
- * By rfm_record_store(); says whether it is stored.
  */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-#include <errno.h>
-
 #include "card.h"
-#include "rfm/rfm.h"
 
 static uint8_t pattern(size_t i, unsigned int seed)
 {
@@ -85,19 +78,6 @@ static int check(const volatile uint8_t *at, size_t size, const char *seed)
 	return 0;
 }
 
-static int record(const char *device, size_t at, size_t size)
-{
-	struct rfm *rfm = rfm_open(device, O_RDWR);
-	uint8_t *data = calloc(1, size);
-
-	if (!rfm || !data) {
-		perror(device);
-		return 1;
-	}
-	puts(rfm_record_store(rfm, at, data, size) ? strerror(errno) : "stored");
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	const char *what = argc > 4 ? argv[2] : "";
@@ -106,13 +86,11 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 5) {
-		fprintf(stderr, "usage: burst DEVICE bytes|copy|check|check-bytes|record AT SIZE ...\n");
+		fprintf(stderr, "usage: burst DEVICE bytes|copy|check|check-bytes AT SIZE ...\n");
 		return 2;
 	}
 	at = strtoul(argv[3], NULL, 0);
 	size = strtoul(argv[4], NULL, 0);
-	if (!strcmp(what, "record"))
-		return record(argv[1], at, size);
 	fd = open(argv[1], O_RDWR);
 	map = fd < 0 ? NULL : card_map(fd, at + size);
 	if (!map) {

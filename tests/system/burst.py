@@ -97,7 +97,7 @@ def counted(lab):
 def no_record(lab):
     """Where stores go in no order there can be no record"""
     for at, said in ((AT, "Operation not supported"), (AT - 0x1000, "stored")):
-        expect(lab.out(1, BURST, DEVICE, "record", at, 64).strip() == said, f"at {at:#x} not '{said}'")
+        expect(lab.out(1, PROGRAMS + "librfm_test", DEVICE, "record", hex(at)).strip() == said, f"at {at:#x} not '{said}'")
 
 
 def off(lab):

@@ -100,6 +100,20 @@ static void counts_of_events(void)
 	TAP_CASE(interrupts),						\
 	TAP_CASE(signals_end_a_wait)
 
+/* librfm_test DEVICE record OFFSET: only that; says whether it is stored. */
+static int store_a_record(const char *device, const char *offset)
+{
+	struct rfm *rfm = rfm_open(device, O_RDWR);
+	uint8_t data[64] = { 1 };
+
+	if (!rfm)
+		return TAP_FAIL;
+	puts(rfm_record_store(rfm, strtoull(offset, NULL, 0), data, sizeof(data)) ?
+	     strerror(errno) : "stored");
+	rfm_close(rfm);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_case base[] = {
@@ -125,6 +139,8 @@ int main(int argc, char **argv)
 		TAP_CASE(a_record_is_whole_or_not_there),
 	};
 
+	if (argc == 4 && !strcmp(argv[2], "record"))
+		return store_a_record(argv[1], argv[3]);
 	narrow_path = argc > 3 ? argv[3] : NULL;
 	if (!open_cards(argc, argv))
 		return TAP_FAIL;
