@@ -121,18 +121,12 @@ unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
 static bool send_run(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                      unsigned len, bool force)
 {
-    uint64_t now = rfm5565_now();
-    bool fits;
-
     if (!force && !rfm_node_may_store(&s->node) &&
         (!s->planes_on_store || rfm5565_planes_sends(s, offset, len))) {
         return false;
     }
     rfm_remote_stored(&s->remote.engine, offset, len);
-    fits = s->planes_on_store
-         ? rfm5565_planes_store(s, offset, data, len, now)
-         : rfm_node_store(&s->node, offset, data, len, now);
-    if (!fits) {
+    if (!rfm5565_memory_send(s, offset, data, len, rfm5565_now())) {
         rfm5565_latch(s, RFM_LISR_TX_FULL);
     }
     memcpy(s->burst.shadow + (offset - s->burst.at), data, len);
@@ -541,11 +535,6 @@ static void burst_bh(void *opaque)
     object_unref(OBJECT(s));
 }
 
-static void burst_again(void *opaque)
-{
-    burst_bh(opaque);
-}
-
 /* A scan that was asked for and did not end goes on by itself. */
 static void burst_timer(void *opaque)
 {
@@ -767,7 +756,7 @@ void rfm5565_burst_init(Rfm5565State *s)
     burst->bh = aio_bh_new_guarded(iohandler_get_aio_context(), burst_bh, s,
                                    NULL);
     burst->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, burst_timer, s);
-    burst->again = timer_new_ns(QEMU_CLOCK_REALTIME, burst_again, s);
+    burst->again = timer_new_ns(QEMU_CLOCK_REALTIME, burst_bh, s);
 }
 
 /* Perhaps in a CPU that unplugs the card, while a scan awaits that CPU. */

@@ -348,9 +348,7 @@ static void store_run(Rfm5565State *s, uint32_t card, const uint8_t *data,
     while (len) {
         uint32_t part = MIN(len, FRAME - card % FRAME);
 
-        sent &= s->planes_on_store
-              ? rfm5565_planes_store(s, card, data, part, now)
-              : rfm_node_store(&s->node, card, data, part, now);
+        sent &= rfm5565_memory_send(s, card, data, part, now);
         card += part;
         data += part;
         len -= part;

@@ -108,17 +108,24 @@ void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
 }
 
 /*
- * The same of what this node stores, at most a frame; it is sent, unless that
- * is filtered. Returns false if there was no room: TX FIFO FULL is due. As the
- * node's producer.
+ * Send what this node has stored, at most a frame, unless that is filtered.
+ * Returns false if there was no room: TX FIFO FULL is due. As the node's
+ * producer.
  */
+bool rfm5565_memory_send(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                         unsigned len, uint64_t now)
+{
+    return s->planes_on_store
+         ? rfm5565_planes_store(s, offset, data, len, now)
+         : rfm_node_store(&s->node, offset, data, len, now);
+}
+
+/* Both, with the same result. */
 bool rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len)
 {
     rfm5565_memory_put(s, offset, data, len);
-    return s->planes_on_store
-         ? rfm5565_planes_store(s, offset, data, len, rfm5565_now())
-         : rfm_node_store(&s->node, offset, data, len, rfm5565_now());
+    return rfm5565_memory_send(s, offset, data, len, rfm5565_now());
 }
 
 static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)

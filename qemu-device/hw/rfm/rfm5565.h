@@ -391,6 +391,8 @@ void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);
 void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len);
+bool rfm5565_memory_send(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                         unsigned len, uint64_t now);
 bool rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len);
 
