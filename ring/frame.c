@@ -37,6 +37,23 @@ static bool is_packet(const uint8_t *wire)
 	return wire[AT_TYPE] == RFM_FRAME_PACKET;
 }
 
+bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id)
+{
+	if (wire[AT_SOURCE] != id)
+		return false;
+	switch (wire[AT_TYPE]) {
+	case RFM_FRAME_DATA:
+	case RFM_FRAME_TRAIN:
+	case RFM_FRAME_INTERRUPT:
+	case RFM_FRAME_MULTICAST:
+		return true;
+	case RFM_FRAME_PACKET:
+		return (wire[AT_KIND] & RFM_KIND_CLASS) != RFM_PACKET_MESSAGE;
+	default:
+		return false;
+	}
+}
+
 unsigned int rfm_frame_count(const uint8_t *wire)
 {
 	return rfm_frame_is_train(wire) ? wire[AT_DEST] : is_packet(wire) ? wire[AT_PIECES] : 1;

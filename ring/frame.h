@@ -187,6 +187,14 @@ static inline unsigned int rfm_unit_frames(unsigned int len)
 	       (len - RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX - 1) / RFM_FRAME_DATA_MAX;
 }
 
+/**
+ * rfm_frame_only_comes_home() - would node @id do nothing but count it, for now?
+ * @wire: what has a rfm_frame_length()
+ *
+ * An own update, interrupt or packet, but for a message: its sender waits for the verdict.
+ */
+bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id);
+
 /** rfm_frame_count() - of what has a rfm_frame_length(): how many numbers does it take? */
 unsigned int rfm_frame_count(const uint8_t *wire);
 

@@ -238,6 +238,12 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
 	return done;
 }
 
+static bool is_urgent(const struct rfm_link_tx *link, const uint8_t *wire)
+{
+	return is_message(wire) || link->peer.hub ||
+	       !rfm_frame_only_comes_home(wire, link->peer.id);
+}
+
 enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,
 				    unsigned int limit, unsigned int publish_every,
 				    uint64_t now, unsigned int *sent)
@@ -255,7 +261,7 @@ enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *sh
 			break;
 		}
 		link->last_sent_ns = now;
-		rfm_shm_commit(shm, rfm_unit_frames(len));
+		rfm_shm_commit(shm, rfm_unit_frames(len), is_urgent(link, slot));
 		*sent += rfm_unit_frames(len);
 		if (*sent - shown >= publish_every) {
 			rfm_shm_publish(shm);

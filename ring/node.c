@@ -106,6 +106,11 @@ uint64_t rfm_node_expiry(const struct rfm_node *node)
 	return node->break_heard ? RFM_NODE_EXPIRY_NS : RFM_NODE_SLOW_EXPIRY_NS;
 }
 
+uint32_t rfm_node_wake_frames(const struct rfm_node *node)
+{
+	return node->config.window < 4 ? 1 : node->config.window / 4;
+}
+
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 {
 	uint64_t next = now + RFM_NODE_EXPIRY_NS / 2;
@@ -285,7 +290,7 @@ void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 	node->fence_lost = node->stats.lost;
 	node->previous_incarnation = node->config.incarnation;
 	node->config.incarnation = incarnation;
-	node->seq = node->home_seq = 0;
+	node->seq = node->home_seq = node->update_seq = 0;
 	node->turn_ns = 0;
 	node->left = false;
 	if (had_left && rfm_node_signal(node))

@@ -388,6 +388,7 @@ struct rfm_node {
 	/* Own frames: numbered, sent, come home. Away from what a store looks at. */
 	_Alignas(64) uint64_t seq; /* last number given; all before it are in the FIFO or gone */
 	uint64_t home_seq;	/* last that came home or was passed over */
+	uint64_t update_seq;	/* of the last update or interrupt */
 	uint64_t home_time;	/* when, or when sending began on an idle ring */
 	uint64_t credit_time;	/* when there was credit again after there had been none */
 	bool break_heard;	/* since then */
@@ -733,6 +734,19 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now);
  * In ns. A ring of many busy processes may be slow; one that is cut says so.
  */
 uint64_t rfm_node_expiry(const struct rfm_node *node);
+
+/**
+ * rfm_node_wake_frames() - how many own frames that come home are worth waking up for?
+ *
+ * For rfm_shm_wait_data(): so many that the window does not close meanwhile.
+ */
+uint32_t rfm_node_wake_frames(const struct rfm_node *node);
+
+/** rfm_node_owes_own_data() - is there an update or interrupt of its own on the ring? */
+static inline bool rfm_node_owes_own_data(const struct rfm_node *node)
+{
+	return node->update_seq > node->home_seq;
+}
 
 /** rfm_node_read_stats() - a copy of the counters, those of the producer included */
 struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node);

@@ -355,6 +355,7 @@ static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
 	fill_origin(node, &frame, record->time);
 	frame.seq = node->seq + 1;
 	assign_seq(node, count, now);
+	node->update_seq = node->seq;
 	for (unsigned int i = 0; i < count; i++) {
 		record = rfm_insert_seen(&node->insert, i);
 		memcpy(data + (size_t)i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
@@ -425,6 +426,8 @@ static void send_frame(struct rfm_node *node, uint64_t now)
 	pack_adjacent(node, &frame);
 
 	assign_seq(node, 1, now);
+	if (rfm_frame_is_update(&frame))
+		node->update_seq = node->seq;
 	if (frame.type == RFM_FRAME_DATA)
 		node->stats.sent_bytes += frame.length;
 	if (frame.type == RFM_FRAME_FENCE) {

@@ -10,6 +10,10 @@
  *   on both sides, so at least one of them sees what the other did, and no
  *   wake-up is lost. Who wakes takes the word "asleep" back before the
  *   datagram is sent, so one sleep costs one system call.
+ * - A consumer that sleeps says how many frames that are not urgent are worth
+ *   waking it. The producer counts those that it has shown to one that sleeps;
+ *   it forgets them when it sees it awake: then it takes them before it says
+ *   again that it sleeps.
  * - A descriptor that was handed over is one open file for both processes, and
  *   the other one can change its flags at any time: QEMU's chardev clears
  *   O_NONBLOCK when it takes descriptors in. With an eventfd there is no way
@@ -245,19 +249,23 @@ const char *rfm_shm_attach(struct rfm_shm *shm, const int *fds)
 
 /* --- both sides ----------------------------------------------------------- */
 
-static void wake_if(_Atomic uint32_t *asleep, int fd)
+/* What the other side said when it went to sleep, 0: it is awake. */
+static uint32_t look_whether_asleep(_Atomic uint32_t *asleep)
 {
 	/* Pairs with the fence in announce_sleep(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(asleep, memory_order_relaxed))
-		return;
+	return atomic_load_explicit(asleep, memory_order_relaxed);
+}
+
+static void wake_sleeper(_Atomic uint32_t *asleep, int fd)
+{
 	atomic_store_explicit(asleep, 0, memory_order_relaxed);
 	wake(fd);
 }
 
-static void announce_sleep(_Atomic uint32_t *asleep)
+static void announce_sleep(_Atomic uint32_t *asleep, uint32_t frames)
 {
-	atomic_store_explicit(asleep, 1, memory_order_relaxed);
+	atomic_store_explicit(asleep, frames, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -324,24 +332,41 @@ uint8_t *rfm_shm_reserve(struct rfm_shm *shm, unsigned int slots)
 	return slot_at(shm, shm->own_index);
 }
 
-void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots)
+void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots, bool urgent)
 {
 	shm->own_index += slots;
+	shm->urgent |= urgent;
 }
 
 void rfm_shm_publish(struct rfm_shm *shm)
 {
-	if (shm->published == shm->own_index)
+	uint32_t shown = shm->own_index - shm->published, asleep;
+	bool urgent = shm->urgent;
+
+	if (!shown)
 		return;
 	shm->published = shm->own_index;
+	shm->urgent = false;
 	atomic_store_explicit(&shm->map->tail, shm->own_index, memory_order_release);
-	wake_if(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
+	asleep = look_whether_asleep(&shm->map->consumer_sleeps);
+	shm->wake_frames = asleep ? shm->wake_frames + shown : 0;
+	if (asleep && (urgent || shm->wake_frames >= asleep))
+		rfm_shm_wake(shm);
+}
+
+void rfm_shm_wake(struct rfm_shm *shm)
+{
+	shm->wake_frames = 0;
+	if (look_whether_asleep(&shm->map->consumer_sleeps))
+		wake_sleeper(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
 }
 
 bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots)
 {
 	rfm_shm_publish(shm);
-	announce_sleep(&shm->map->producer_waits);
+	if (rfm_shm_owes_wake(shm))
+		rfm_shm_wake(shm);
+	announce_sleep(&shm->map->producer_waits, 1);
 	if (!slots_have_room(shm, slots) && !shm->broken)
 		return true;
 	atomic_store_explicit(&shm->map->producer_waits, 0, memory_order_relaxed);
@@ -404,8 +429,9 @@ void rfm_shm_release(struct rfm_shm *shm)
 	 * Not for every slot, or the two would take turns. As long as more
 	 * than half is full, there is something to take, and we come again.
 	 */
-	if (shm->peer_index - shm->own_index <= shm->size / 2)
-		wake_if(&shm->map->producer_waits, shm->fds[FD_ROOM]);
+	if (shm->peer_index - shm->own_index <= shm->size / 2 &&
+	    look_whether_asleep(&shm->map->producer_waits))
+		wake_sleeper(&shm->map->producer_waits, shm->fds[FD_ROOM]);
 }
 
 bool rfm_shm_pending(const struct rfm_shm *shm)
@@ -414,9 +440,10 @@ bool rfm_shm_pending(const struct rfm_shm *shm)
 	       atomic_load_explicit(&shm->map->tail, memory_order_relaxed) != shm->own_index;
 }
 
-bool rfm_shm_wait_data(struct rfm_shm *shm)
+bool rfm_shm_wait_data(struct rfm_shm *shm, uint32_t frames)
 {
-	announce_sleep(&shm->map->consumer_sleeps);
+	shm->wake_frames = frames;
+	announce_sleep(&shm->map->consumer_sleeps, frames);
 	if (!has_data(shm) && !shm->broken)
 		return true;
 	atomic_store_explicit(&shm->map->consumer_sleeps, 0, memory_order_relaxed);

@@ -26,6 +26,7 @@
 #define RFM_SHM_SLOTS		1024	/* by default */
 #define RFM_SHM_SLOTS_MAX	65536u
 #define RFM_SHM_FDS		3	/* memfd, socket "data", socket "room" */
+#define RFM_SHM_WAKE_NS		1000000u	/* no wake-up that is owed is put off for longer */
 
 struct rfm_shm_map;
 
@@ -35,6 +36,9 @@ struct rfm_shm_map;
  * @own_index: own index: of the next slot to fill or to take; runs freely
  * @published: of that, what the other side has been told
  * @peer_index: the other side's index as last seen
+ * @wake_frames: consumer: what it said when it went to sleep. Producer: how many slots
+ *	it has shown to a consumer that sleeps and was not woken up for them
+ * @urgent: producer: some of what is not published may not wait
  * @broken: the other side wrote an index that cannot be. There is nothing to
  *	take and no room any more: close
  * @fds: memfd; own ends of the socket that wakes the consumer and of the one
@@ -47,7 +51,8 @@ struct rfm_shm {
 	uint8_t *slots;
 	uint32_t size;
 	uint32_t own_index, published, peer_index;
-	bool broken;
+	uint32_t wake_frames;
+	bool urgent, broken;
 	int fds[RFM_SHM_FDS];
 	int offer[RFM_SHM_FDS];
 };
@@ -96,11 +101,26 @@ uint8_t *rfm_shm_reserve(struct rfm_shm *shm, unsigned int slots);
 /**
  * rfm_shm_commit() - what was reserved is filled; not visible before publish
  * @slots: one for each frame, one for a link message; no more than were reserved
+ * @urgent: a consumer that sleeps is woken up for it. For the rest only when there is
+ *	as much of it as it has said, or by rfm_shm_wake()
  */
-void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots);
+void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots, bool urgent);
 
-/** rfm_shm_publish() - show all committed slots, wake a consumer that sleeps */
+/** rfm_shm_publish() - show all committed slots, wake a consumer that sleeps if it is time */
 void rfm_shm_publish(struct rfm_shm *shm);
+
+/**
+ * rfm_shm_owes_wake() - does the consumer perhaps sleep beside slots that can wait?
+ *
+ * Then rfm_shm_wake() is to be called within RFM_SHM_WAKE_NS.
+ */
+static inline bool rfm_shm_owes_wake(const struct rfm_shm *shm)
+{
+	return shm->wake_frames;
+}
+
+/** rfm_shm_wake() - producer: wake a consumer that sleeps beside slots */
+void rfm_shm_wake(struct rfm_shm *shm);
 
 /**
  * rfm_shm_wait_room() - about to sleep until fds[2] is readable
@@ -134,12 +154,14 @@ bool rfm_shm_pending(const struct rfm_shm *shm);
 
 /**
  * rfm_shm_wait_data() - about to sleep until fds[1] is readable
+ * @frames: so many that are not urgent are worth waking up for, from 1 on. As many network
+ *	cards are told "rx-frames", and RFM_SHM_WAKE_NS is their "rx-usecs"
  *
  * Returns false if there is something after all, or @broken. A consumer that
  * wakes for another reason need not take this back: it may cost one needless
  * wake-up.
  */
-bool rfm_shm_wait_data(struct rfm_shm *shm);
+bool rfm_shm_wait_data(struct rfm_shm *shm, uint32_t frames);
 
 /** rfm_shm_clear_wakeup() - either side, when its socket is readable: take one wake-up */
 void rfm_shm_clear_wakeup(struct rfm_shm *shm, bool producer);

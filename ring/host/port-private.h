@@ -33,7 +33,7 @@ struct rfm_port {
 
 	int listener, fd;
 	struct rfm_loop_fd listen_watch, watch, wake_watch;
-	struct rfm_timer timer, pull_timer;
+	struct rfm_timer timer, pull_timer, wake_timer;
 	struct rfm_poller poller;
 	union {
 		struct rfm_link_tx tx;
@@ -115,5 +115,6 @@ bool rfm_port_tx_poll(void *opaque, uint64_t now);
 bool rfm_port_tx_sleep(void *opaque);
 void rfm_port_tx_readable(struct rfm_port *port, uint64_t now);
 void rfm_port_pull_time(void *opaque, uint64_t now);
+void rfm_port_wake_time(void *opaque, uint64_t now);
 
 #endif

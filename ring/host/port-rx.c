@@ -34,7 +34,7 @@ bool rfm_port_rx_sleep(void *opaque)
 {
 	struct rfm_port *port = opaque;
 
-	return rfm_shm_wait_data(&port->shm);
+	return rfm_shm_wait_data(&port->shm, 1);
 }
 
 static void close_all(const int *fds, unsigned int count)

@@ -50,6 +50,15 @@ void rfm_port_pull_time(void *opaque, uint64_t now)
 	rfm_poller_activate(&port->poller);
 }
 
+void rfm_port_wake_time(void *opaque, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	(void)now;
+	if (rfm_shm_owes_wake(&port->shm))
+		rfm_shm_wake(&port->shm);
+}
+
 /* --- shared memory -------------------------------------------------------------- */
 
 static bool fill_slots(struct rfm_port *port, uint64_t now)
@@ -58,6 +67,8 @@ static bool fill_slots(struct rfm_port *port, uint64_t now)
 	enum rfm_link_fill left = rfm_link_tx_fill(&port->tx, &port->shm, RFM_PORT_BATCH,
 						   RFM_PORT_BATCH, now, &sent);
 
+	if (rfm_shm_owes_wake(&port->shm) && !port->wake_timer.on)
+		rfm_timer_set(port->loop, &port->wake_timer, now + RFM_SHM_WAKE_NS);
 	port->full = left == RFM_LINK_FULL;
 	if (left == RFM_LINK_BROKEN) {
 		rfm_port_drop(port, "the downstream neighbour has spoilt the shared memory");

@@ -100,6 +100,7 @@ void rfm_port_drop(struct rfm_port *port, const char *why)
 	rfm_port_close_shm(port);
 	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
 	rfm_timer_set(port->loop, &port->pull_timer, RFM_NEVER);
+	rfm_timer_set(port->loop, &port->wake_timer, RFM_NEVER);
 	port->connecting = false;
 	port->out_fill = port->out_done = 0;
 	if (why) {
@@ -355,6 +356,7 @@ static void set_callbacks(struct rfm_port *port, const struct rfm_link_ops *link
 	port->wake_watch = (struct rfm_loop_fd){ .ready = shm_ready, .opaque = port };
 	port->timer = (struct rfm_timer){ .fire = on_timer, .opaque = port };
 	port->pull_timer = (struct rfm_timer){ .fire = rfm_port_pull_time, .opaque = port };
+	port->wake_timer = (struct rfm_timer){ .fire = rfm_port_wake_time, .opaque = port };
 	port->poller = (struct rfm_poller){
 		.poll = port->sending ? rfm_port_tx_poll : rfm_port_rx_poll,
 		.sleep = port->sending ? rfm_port_tx_sleep : rfm_port_rx_sleep,

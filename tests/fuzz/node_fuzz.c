@@ -242,7 +242,7 @@ static void shm_rx_put(const uint8_t *wire, unsigned int len)
 	if (!slot)
 		return;
 	memcpy(slot, wire, len);
-	rfm_shm_commit(&up_peer, rfm_unit_frames(len));
+	rfm_shm_commit(&up_peer, rfm_unit_frames(len), true);
 	rfm_shm_publish(&up_peer);
 }
 
@@ -261,7 +261,7 @@ static void shm_rx_take(unsigned int count)
 		close_rx();
 	} else if (taken < count) {
 		CHECK(!rfm_shm_pending(&up));
-		if (rfm_shm_wait_data(&up))
+		if (rfm_shm_wait_data(&up, 1))
 			rfm_shm_clear_wakeup(&up, false);
 	}
 }

@@ -537,6 +537,42 @@ static void the_path_changes_on_the_way(void **state)
 	assert_memory_equal(wire + 48, examples[0].wire + 48, 4);
 }
 
+static bool only_comes_home(uint8_t type, uint8_t kind, uint8_t source)
+{
+	struct rfm_frame frame = {
+		.type = type, .kind = kind, .source = source, .incarnation = 1, .seq = 1, .hops = 1,
+		.length = 4, .count = 1,
+	};
+	uint8_t wire[RFM_UNIT_MAX] = { 0 };
+
+	if (type == RFM_FRAME_PACKET)
+		rfm_packet_encode(&frame, wire);
+	else
+		rfm_frame_encode(&frame, wire);
+	return rfm_frame_only_comes_home(wire, 7);
+}
+
+static void who_waits_for_what_comes_home(void **state)
+{
+	struct rfm_frame train = { .type = RFM_FRAME_DATA, .source = 7, .incarnation = 1, .seq = 1,
+				   .count = 2, .length = 128 };
+	uint8_t wire[RFM_UNIT_MAX] = { 0 };
+
+	(void)state;
+	rfm_train_encode(&train, wire);
+	assert_true(rfm_frame_only_comes_home(wire, 7));
+	assert_false(rfm_frame_only_comes_home(wire, 6));
+	assert_true(only_comes_home(RFM_FRAME_DATA, 0, 7));
+	assert_false(only_comes_home(RFM_FRAME_DATA, 0, 8));
+	assert_true(only_comes_home(RFM_FRAME_INTERRUPT, 1, 7));
+	assert_true(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_ETHERNET, 7));
+	assert_true(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_REQUEST, 7));
+	assert_false(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_MESSAGE, 7));
+	assert_false(only_comes_home(RFM_FRAME_FENCE, 0, 7));
+	assert_false(only_comes_home(RFM_FRAME_HEARTBEAT, 0, 7));
+	assert_false(only_comes_home(RFM_FRAME_QUERY, 0, 7));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,6 +587,7 @@ int main(void)
 		cmocka_unit_test(address_outside_the_ring),
 		cmocka_unit_test(no_life),
 		cmocka_unit_test(the_path_changes_on_the_way),
+		cmocka_unit_test(who_waits_for_what_comes_home),
 	};
 
 	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);

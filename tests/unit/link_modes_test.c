@@ -133,7 +133,7 @@ static const char *say(struct end *to, const uint8_t *slot)
 	unsigned int taken;
 
 	memcpy(rfm_shm_reserve(&out, 1), slot, RFM_SHM_SLOT);
-	rfm_shm_commit(&out, 1);
+	rfm_shm_commit(&out, 1, true);
 	rfm_shm_publish(&out);
 	return rfm_link_rx_drain(&to->rx, &in, 1, 0, &taken);
 }

@@ -193,6 +193,31 @@ static void frames_come_through_every_kind_of_link(void **state)
 	}
 }
 
+/* Alone, so that nothing else wakes the consumer: not even the light, which is said again later. */
+static void a_sleeper_hears_in_time_of_what_came_home(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct end tx, rx;
+	uint64_t sent;
+
+	(void)state;
+	open_both(loop, &tx, &rx, (struct rfm_port_config){ .slots = 0 });
+	send_frames(loop, &tx, &rx, 1);
+	while (rfm_loop_once(loop, rfm_now() + 1000000))
+		/* until all sleep */;
+	assert_true(rfm_shm_wait_data(&rx.port->shm, 1000));
+	tx.to_send++;
+	rfm_port_kick(tx.port);
+	while (tx.sent < tx.to_send)
+		rfm_loop_once(loop, RFM_NEVER);
+	sent = tx.port->tx.last_sent_ns;
+	assert_int_equal(rx.came, 1);
+	while (rx.came < tx.to_send)
+		rfm_loop_once(loop, RFM_NEVER);
+	assert_int_equal(tx.port->tx.last_sent_ns, sent);
+	close_both(loop, &tx, &rx);
+}
+
 static int connect_raw(void)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -724,6 +749,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		port_test(frames_come_through_every_kind_of_link),
+		port_test(a_sleeper_hears_in_time_of_what_came_home),
 		port_test(what_was_sent_before_the_end_arrives),
 		port_test(strangers_are_turned_away_once),
 		port_test(a_fault_that_comes_back_is_told_once),

@@ -65,15 +65,26 @@ static unsigned int make_frame(uint8_t *wire, uint64_t n)
 	return rfm_frame_encode(&frame, wire);
 }
 
-bool put(struct rfm_shm *tx, uint64_t n)
+static bool commit(struct rfm_shm *tx, uint64_t n, bool urgent)
 {
 	uint8_t *slot = rfm_shm_reserve(tx, 1);
 
 	if (!slot)
 		return false;
 	make_frame(slot, n);
-	rfm_shm_commit(tx, 1);
+	rfm_shm_commit(tx, 1, urgent);
 	return true;
+}
+
+bool put(struct rfm_shm *tx, uint64_t n)
+{
+	return commit(tx, n, true);
+}
+
+void show_later(struct rfm_shm *tx, uint64_t n)
+{
+	assert_true(commit(tx, n, false));
+	rfm_shm_publish(tx);
 }
 
 static void assert_frame(const uint8_t *slot, uint64_t n)

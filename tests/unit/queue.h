@@ -21,6 +21,8 @@ bool readable(int fd, int patience_ms);
 
 /* Commits frame number @n, whose length and data follow from it; false: no room. */
 bool put(struct rfm_shm *tx, uint64_t n);
+/* The same, shown at once, and it can wait. */
+void show_later(struct rfm_shm *tx, uint64_t n);
 /* The next frame is number @n. */
 void assert_takes(struct rfm_shm *rx, uint64_t n);
 

@@ -221,7 +221,7 @@ static void wake_ups_never_block(void **state)
 		fcntl(tx.fds[i], F_SETFL, 0);
 		fcntl(rx.fds[i], F_SETFL, 0);
 	}
-	assert_true(rfm_shm_wait_data(&rx));
+	assert_true(rfm_shm_wait_data(&rx, 1));
 	while (put(&tx, 0))
 		;
 	assert_true(rfm_shm_wait_room(&tx, 1));		/* wakes the consumer */
@@ -263,7 +263,7 @@ static void no_wake_up_of_the_dead(void **state)
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
-	assert_true(rfm_shm_wait_data(&rx));
+	assert_true(rfm_shm_wait_data(&rx, 1));
 	rfm_shm_close(&tx);
 	assert_false(readable(rx.fds[DATA], 0));
 	rfm_shm_clear_wakeup(&rx, false);
@@ -298,7 +298,7 @@ static void impossible_tail(void **state)
 		set32(rx.fds, AT_TAIL, 6);		/* once is enough */
 		assert_int_equal(rfm_shm_take(&rx, slot), -1);
 		assert_true(rfm_shm_pending(&rx));
-		assert_false(rfm_shm_wait_data(&rx));
+		assert_false(rfm_shm_wait_data(&rx, 1));
 		rfm_shm_release(&rx);
 		close_pair(&tx, &rx);
 	}
@@ -393,7 +393,7 @@ static void garbage_everywhere(void **state)
 				;
 			rfm_shm_release(&rx);
 			rfm_shm_wait_room(&tx, 1);
-			rfm_shm_wait_data(&rx);
+			rfm_shm_wait_data(&rx, 1);
 		}
 		close_pair(&tx, &rx);
 	}
@@ -408,7 +408,7 @@ static void peer_has_gone(void **state)
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
-	assert_true(rfm_shm_wait_data(&rx));
+	assert_true(rfm_shm_wait_data(&rx, 1));
 	rfm_shm_close(&rx);
 	while (put(&tx, in))
 		in++;
@@ -423,7 +423,7 @@ static void peer_has_gone(void **state)
 	rfm_shm_close(&tx);
 	assert_takes(&rx, 0);
 	assert_int_equal(rfm_shm_take(&rx, slot), 0);
-	assert_true(rfm_shm_wait_data(&rx));
+	assert_true(rfm_shm_wait_data(&rx, 1));
 	rfm_shm_close(&rx);
 }
 

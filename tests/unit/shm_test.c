@@ -73,7 +73,7 @@ static void trains_order_and_wrap(void **state)
 				if (!to)
 					break;
 				memcpy(to, wire, len);
-				rfm_shm_commit(&tx, rfm_unit_frames(len));
+				rfm_shm_commit(&tx, rfm_unit_frames(len), true);
 				in++;
 			}
 			rfm_shm_publish(&tx);
@@ -99,7 +99,7 @@ static void train_longer_than_shown(void **state)
 	assert_true(rfm_unit_frames(unit_bytes(4, wire)) > 2);
 	make_pair(&tx, &rx, 64);
 	memcpy(rfm_shm_reserve(&tx, RFM_TRAIN_FRAMES), wire, sizeof(wire));
-	rfm_shm_commit(&tx, 2);
+	rfm_shm_commit(&tx, 2, true);
 	rfm_shm_publish(&tx);
 	assert_int_equal(rfm_shm_take(&rx, slot), -1);
 	assert_true(rx.broken);
@@ -133,7 +133,7 @@ static void what_is_no_frame(void **state)
 	memset(message, 0x4c, sizeof(message));
 	make_pair(&tx, &rx, 8);
 	memcpy(rfm_shm_reserve(&tx, 1), message, sizeof(message));
-	rfm_shm_commit(&tx, 1);
+	rfm_shm_commit(&tx, 1, true);
 	rfm_shm_publish(&tx);
 	assert_int_equal(rfm_shm_take(&rx, slot), 1);
 	assert_memory_equal(slot, message, sizeof(message));
@@ -188,7 +188,7 @@ static void always_woken(void **state)
 			if (out % batch == batch - 1 || out == in - 1)
 				rfm_shm_release(&rx);
 		}
-		assert_true(rfm_shm_wait_data(&rx));
+		assert_true(rfm_shm_wait_data(&rx, 1));
 		assert_true(readable(tx.fds[ROOM], 0));
 		close_pair(&tx, &rx);
 	}
@@ -203,9 +203,9 @@ static void one_wake_a_sleep(void **state)
 	put(&tx, 0);
 	rfm_shm_publish(&tx);
 	assert_false(readable(rx.fds[DATA], 0));	/* nobody sleeps */
-	assert_false(rfm_shm_wait_data(&rx));		/* nor falls asleep */
+	assert_false(rfm_shm_wait_data(&rx, 1));		/* nor falls asleep */
 	assert_takes(&rx, 0);
-	assert_true(rfm_shm_wait_data(&rx));
+	assert_true(rfm_shm_wait_data(&rx, 1));
 	for (uint64_t n = 1; n < 4; n++) {
 		put(&tx, n);
 		rfm_shm_publish(&tx);
@@ -213,11 +213,82 @@ static void one_wake_a_sleep(void **state)
 	assert_int_equal(wake_ups(rx.fds[DATA]), 1);
 	for (uint64_t n = 1; n < 4; n++)
 		assert_takes(&rx, n);
-	assert_true(rfm_shm_wait_data(&rx));
+	assert_true(rfm_shm_wait_data(&rx, 1));
 	rfm_shm_clear_wakeup(&rx, false);		/* for another reason */
 	put(&tx, 4);
 	rfm_shm_publish(&tx);
 	assert_false(readable(rx.fds[DATA], 0));
+	close_pair(&tx, &rx);
+}
+
+/* Takes what is there, from number *@n on, and sleeps until it is @frames or urgent. */
+static void take_all_and_sleep(struct rfm_shm *rx, uint64_t *n, unsigned int count, uint32_t frames)
+{
+	while (count--)
+		assert_takes(rx, (*n)++);
+	rfm_shm_release(rx);
+	assert_true(rfm_shm_wait_data(rx, frames));
+}
+
+static void what_can_wait_wakes_nobody_until_it_is_enough(void **state)
+{
+	uint64_t in = 0, out = 0;
+	struct rfm_shm tx, rx;
+
+	(void)state;
+	make_pair(&tx, &rx, 64);
+	assert_true(rfm_shm_wait_data(&rx, 3));
+	for (int i = 0; i < 2; i++) {
+		show_later(&tx, in++);
+		assert_true(rfm_shm_owes_wake(&tx));
+		assert_int_equal(wake_ups(rx.fds[DATA]), 0);
+	}
+	show_later(&tx, in++);
+	assert_false(rfm_shm_owes_wake(&tx));
+	assert_int_equal(wake_ups(rx.fds[DATA]), 1);
+
+	/* Something urgent takes along what waits. */
+	take_all_and_sleep(&rx, &out, 3, 3);
+	show_later(&tx, in++);
+	put(&tx, in++);
+	rfm_shm_publish(&tx);
+	assert_false(rfm_shm_owes_wake(&tx));
+	assert_int_equal(wake_ups(rx.fds[DATA]), 1);
+
+	/* The producer's clock does. */
+	take_all_and_sleep(&rx, &out, 2, 3);
+	show_later(&tx, in++);
+	rfm_shm_wake(&tx);
+	assert_false(rfm_shm_owes_wake(&tx));
+	assert_int_equal(wake_ups(rx.fds[DATA]), 1);
+
+	/* A sleeper that has become impatient looks again. */
+	take_all_and_sleep(&rx, &out, 1, 3);
+	show_later(&tx, in++);
+	assert_false(rfm_shm_wait_data(&rx, 1));
+	take_all_and_sleep(&rx, &out, 1, 1);
+	show_later(&tx, in++);
+	assert_int_equal(wake_ups(rx.fds[DATA]), 1);
+
+	/* Nothing is owed to who is awake. */
+	show_later(&tx, in++);
+	assert_false(rfm_shm_owes_wake(&tx));
+	assert_int_equal(wake_ups(rx.fds[DATA]), 0);
+	close_pair(&tx, &rx);
+}
+
+static void who_waits_for_room_wakes_who_has_to_make_it(void **state)
+{
+	struct rfm_shm tx, rx;
+
+	(void)state;
+	make_pair(&tx, &rx, 64);
+	assert_true(rfm_shm_wait_data(&rx, 1000));
+	for (uint64_t n = 0; n < 64; n++)
+		show_later(&tx, n);
+	assert_int_equal(wake_ups(rx.fds[DATA]), 0);
+	assert_true(rfm_shm_wait_room(&tx, 1));
+	assert_int_equal(wake_ups(rx.fds[DATA]), 1);
 	close_pair(&tx, &rx);
 }
 
@@ -260,6 +331,8 @@ int main(void)
 		cmocka_unit_test(full_then_room),
 		cmocka_unit_test(always_woken),
 		cmocka_unit_test(one_wake_a_sleep),
+		cmocka_unit_test(what_can_wait_wakes_nobody_until_it_is_enough),
+		cmocka_unit_test(who_waits_for_room_wakes_who_has_to_make_it),
 		cmocka_unit_test(only_used_pages),
 		cmocka_unit_test(bad_sizes),
 	};

@@ -73,7 +73,7 @@ static void *producer_thread(void *opaque)
 			if (late || n == p->frames)
 				frame |= LAST;
 			memcpy(slot, &frame, sizeof(frame));
-			rfm_shm_commit(&p->shm, 1);
+			rfm_shm_commit(&p->shm, 1, true);
 		}
 		rfm_shm_publish(&p->shm);
 		idle(p);
@@ -101,7 +101,7 @@ static void *consumer_thread(void *opaque)
 		}
 		rfm_shm_release(&p->shm);
 		idle(p);
-		if (!rfm_shm_pending(&p->shm) && rfm_shm_wait_data(&p->shm) && !(found & LAST) &&
+		if (!rfm_shm_pending(&p->shm) && rfm_shm_wait_data(&p->shm, 1) && !(found & LAST) &&
 		    !sleep_for(p, false))
 			break;
 	}
@@ -213,7 +213,7 @@ static void *shower(void *opaque)
 		if (m->rx) {
 			rfm_shm_release(m->rx);
 		} else {
-			rfm_shm_commit(m->tx, 1);
+			rfm_shm_commit(m->tx, 1, true);
 			rfm_shm_publish(m->tx);
 		}
 		meet(m, 2 * n + 2);
@@ -242,7 +242,7 @@ static void moment_consumer_sleeps(void **state)
 
 		meet(&m, 2 * m.moments + 1);
 		jitter(&seed);
-		slept = rfm_shm_wait_data(&rx);
+		slept = rfm_shm_wait_data(&rx, 1);
 		meet_again(&m, until);
 		if (slept) {
 			m.caught++;

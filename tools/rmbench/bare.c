@@ -131,7 +131,7 @@ static void produce(struct queue *q)
 				break;
 			frame.seq++;
 			rfm_frame_encode(&frame, slot);
-			rfm_shm_commit(shm, 1);
+			rfm_shm_commit(shm, 1, true);
 		}
 		rfm_shm_publish(shm);
 		if (!rfm_shm_reserve(shm, 1))

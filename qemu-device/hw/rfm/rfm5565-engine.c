@@ -106,6 +106,47 @@ void rfm5565_engine_arm_pace(Rfm5565State *s)
     }
 }
 
+/*
+ * So many own frames that come home are worth waking the engine up for. A guest
+ * that has cleared OWN DATA waits for the next.
+ */
+static uint32_t wake_frames(const Rfm5565State *s)
+{
+    return !s->own_data && rfm_node_owes_own_data(&s->node)
+           ? 1 : rfm_node_wake_frames(&s->node);
+}
+
+/* If fewer are now than when the engine went to sleep, it says so again. */
+static void look_at_wake_frames(Rfm5565State *s)
+{
+    if (s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling &&
+        s->rx.shm.wake_frames > wake_frames(s) &&
+        !rfm_shm_wait_data(&s->rx.shm, wake_frames(s))) {
+        qemu_bh_schedule(s->engine_bh);
+    }
+}
+
+/* The neighbour sleeps beside frames that can wait. */
+static void put_off_wake(Rfm5565State *s)
+{
+    if (qemu_get_current_aio_context() != s->ctx) {
+        rfm_shm_wake(&s->tx.shm);   /* a timer would wake our engine up */
+    } else if (!timer_pending(s->late)) {
+        timer_mod_ns(s->late, rfm5565_now() + RFM_SHM_WAKE_NS);
+    }
+}
+
+static void engine_late(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    if (s->link_tx.shm && rfm_shm_owes_wake(&s->tx.shm)) {
+        rfm_shm_wake(&s->tx.shm);
+    }
+    rfm5565_update_and_unlock(s);
+}
+
 /* Take what the node has to send. Returns whether there may be more. */
 static bool send_frames(Rfm5565State *s, uint64_t now)
 {
@@ -122,6 +163,9 @@ static bool send_frames(Rfm5565State *s, uint64_t now)
                             now, &sent);
     if (sent) {
         s->last_send_ns = rfm5565_now();
+    }
+    if (rfm_shm_owes_wake(&s->tx.shm)) {
+        put_off_wake(s);
     }
     s->tx_queue_full = left == RFM_LINK_FULL &&
                        rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
@@ -158,6 +202,7 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
     if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
         !s->quiesced && now - s->last_send_ns > INLINE_IDLE_NS) {
         done = !send_frames(s, now);
+        look_at_wake_frames(s);
     }
     qemu_mutex_unlock(&s->lock);
     return done;
@@ -242,6 +287,7 @@ void rfm5565_engine_leave(Rfm5565State *s)
     uint64_t now;
 
     s->visited = false;
+    look_at_wake_frames(s);
     if (!s->brought) {
         return;
     }
@@ -283,7 +329,7 @@ static void engine_run(Rfm5565State *s, bool woken)
         rfm_shm_clear_wakeup(&s->rx.shm, false);
     }
     if (!more && s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling) {
-        more = !rfm_shm_wait_data(&s->rx.shm);
+        more = !rfm_shm_wait_data(&s->rx.shm, wake_frames(s));
     }
     if (more) {
         qemu_bh_schedule(s->engine_bh);
@@ -460,6 +506,8 @@ void rfm5565_engine_init(Rfm5565State *s)
                             s);
     s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
                             s);
+    s->late = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_late,
+                            s);
     rfm5565_dma_init(s);
     if (s->extension) {
         rfm5565_slots_init(s);
@@ -475,6 +523,7 @@ static void stop_engine(void *opaque)
     qemu_bh_delete(s->engine_bh);
     timer_free(s->tick);
     timer_free(s->pace);
+    timer_free(s->late);
     rfm5565_dma_stop(s);
     if (s->extension) {
         rfm5565_slots_exit(s);

@@ -294,6 +294,7 @@ struct Rfm5565State {
     QEMUBH *main_work_bh;       /* main context: INTx, what is to be said */
     QEMUTimer *tick;            /* in @ctx */
     QEMUTimer *pace;            /* in @ctx: the line lets the next frame go */
+    QEMUTimer *late;            /* in @ctx: the neighbour is owed a wake-up */
     bool tx_queue_full;         /* the downstream queue is full */
     uint64_t last_store_ns;     /* when the last store went into it */
     uint64_t last_send_ns;      /* end of the last turn that sent something */

@@ -418,6 +418,37 @@ static uint64_t count_of(Card *card, unsigned n)
 }
 
 /*
+ * Nobody awaits that these come home, and nothing else wakes the card up for
+ * them but a heartbeat or a LIGHT: it would take an eighth of a second each.
+ */
+#define LONE_STORES     50
+
+static void test_home_in_time(void)
+{
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0];
+    uint64_t home;
+    gint64 begin;
+
+    /* Who polls needs no wake-up. In other labs there is no such thread. */
+    qobject_unref(qtest_qmp(lab->vm->qts, "{'execute': 'qom-set', 'arguments':"
+                            "{'path': '/objects/engine',"
+                            " 'property': 'poll-max-ns', 'value': 0}}"));
+    mem_writel(a, 0, 1);
+    ctl_wait(a, LCSR1, OWN_DATA, OWN_DATA);
+    home = counter(a, "frames-home");
+    begin = g_get_monotonic_time();
+    for (unsigned i = 0; i < LONE_STORES; i++) {
+        mem_writel(a, 0, i);
+        home++;
+        wait_until(counter(a, "frames-home") == home);
+    }
+    g_assert_cmpint(g_get_monotonic_time() - begin, <,
+                    LONE_STORES * G_USEC_PER_SEC / 20);
+    lab_stop(lab);
+}
+
+/*
  * One end does not take, or the other does not send, what is not subscribed;
  * pieces of stores included.
  */
@@ -689,4 +720,5 @@ void rfm5565_add_ext_tests(void)
     lab_add_test("ext/filter-places", test_filter_places);
     lab_add_test("ext/writer", test_writer);
     lab_add_test("ext/snapshot", test_snapshot);
+    lab_add_test("ext/home-in-time", test_home_in_time);
 }
