@@ -201,7 +201,7 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
     now = rfm5565_now();
     if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
         !s->quiesced && now - s->last_send_ns > INLINE_IDLE_NS) {
-        done = !send_frames(s, now);
+        done = !send_frames(s, now) && !s->net.due;
         look_at_wake_frames(s);
     }
     qemu_mutex_unlock(&s->lock);
@@ -279,10 +279,10 @@ void rfm5565_engine_visit(Rfm5565State *s)
 }
 
 /*
- * Under the lock. What comes soon after another is left to the engine, as with
- * stores.
+ * Under the lock. What a CPU brings soon after another is left to the engine,
+ * as with stores: it has more to do.
  */
-void rfm5565_engine_leave(Rfm5565State *s)
+void rfm5565_engine_leave(Rfm5565State *s, bool is_cpu)
 {
     uint64_t now;
 
@@ -292,7 +292,8 @@ void rfm5565_engine_leave(Rfm5565State *s)
         return;
     }
     now = rfm5565_now();
-    if (now - s->last_send_ns <= INLINE_IDLE_NS || engine_send(s, now)) {
+    if ((is_cpu && now - s->last_send_ns <= INLINE_IDLE_NS) ||
+        engine_send(s, now)) {
         qemu_bh_schedule(s->engine_bh);
     }
 }

@@ -190,6 +190,7 @@ static void update_dma_msix(Rfm5565State *s, bool asserts)
 void rfm5565_update_and_unlock(Rfm5565State *s)
 {
     bool changed = intx_wanted(s) != s->intx_level;
+    bool net_due;
 
     if (s->extension) {
         update_base_msix(s, base_sources(s));
@@ -201,7 +202,13 @@ void rfm5565_update_and_unlock(Rfm5565State *s)
     if (s->remote.wants_room) {
         rfm5565_remote_check_room(s);
     }
+    net_due = s->net.due;
+    s->net.due = false;
     qemu_mutex_unlock(&s->lock);
+    /* Not before: who is woken up would wait for the lock. */
+    if (net_due) {
+        qemu_bh_schedule(s->net.bh);
+    }
     if (!changed) {
         return;
     }

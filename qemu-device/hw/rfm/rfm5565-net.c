@@ -31,12 +31,11 @@
 
 /* --- the ring's side: engine, under the lock ------------------------------ */
 
-/* From the engine, or under the BQL. */
-static void net_wake(void *opaque)
+static void net_due(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    qemu_bh_schedule(s->net.bh);
+    s->net.due = true;
 }
 
 bool rfm5565_net_take(Rfm5565State *s, const struct rfm_packet *packet)
@@ -45,6 +44,13 @@ bool rfm5565_net_take(Rfm5565State *s, const struct rfm_packet *packet)
 }
 
 /* --- the net layer's side: main context ----------------------------------- */
+
+static void net_wake(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    qemu_bh_schedule(s->net.bh);
+}
 
 static bool net_can_receive(NetClientState *nc)
 {
@@ -55,23 +61,44 @@ static bool net_can_receive(NetClientState *nc)
 }
 
 /*
+ * This thread comes as a CPU does, and sends itself what finds room: to wake
+ * the engine up would take longer. Sets *@sends: to be given to end_sending().
+ */
+static bool begin_sending(Rfm5565State *s, bool *shared)
+{
+    bool here;
+
+    rfm5565_lock(s);
+    here = rfm5565_engine_come(s);
+    *shared = rfm5565_producer_lock(s);
+    return here;
+}
+
+static void end_sending(Rfm5565State *s, bool here, bool shared)
+{
+    rfm5565_producer_unlock(s, shared);
+    if (here) {
+        rfm5565_engine_leave(s, false);
+    }
+    rfm5565_update_and_unlock(s);
+}
+
+/*
  * Only whoever asked net_can_receive() before comes here; a hub of three ports
  * may not have.
  */
 static ssize_t net_receive(NetClientState *nc, const uint8_t *data, size_t len)
 {
     Rfm5565State *s = qemu_get_nic_opaque(nc);
-    bool shared;
+    bool here, shared;
 
     if (!net_can_receive(nc)) {
         return 0;
     }
     trace_rfm5565_net_send(s->node_id, len);
-    rfm5565_lock(s);
-    shared = rfm5565_producer_lock(s);
+    here = begin_sending(s, &shared);
     rfm_ether_send(&s->net.ether, data, MIN(len, UINT32_MAX), rfm5565_now());
-    rfm5565_producer_unlock(s, shared);
-    rfm5565_update_and_unlock(s);
+    end_sending(s, here, shared);
     return len;
 }
 
@@ -96,13 +123,19 @@ static void net_flush(NetClientState *nc)
 
 static void net_send_waiting(Rfm5565State *s)
 {
-    bool shared;
+    bool here, shared;
 
-    rfm5565_lock(s);
-    shared = rfm5565_producer_lock(s);
+    if (rfm_ether_may_send(&s->net.ether)) {
+        return;
+    }
+    here = begin_sending(s, &shared);
     rfm_ether_run(&s->net.ether, rfm5565_now());
-    rfm5565_producer_unlock(s, shared);
-    rfm5565_update_and_unlock(s);
+    end_sending(s, here, shared);
+}
+
+/* What the net layer could not give us waits there. */
+static void net_take_waiting(Rfm5565State *s)
+{
     if (s->net.blocked && rfm_ether_may_send(&s->net.ether)) {
         s->net.blocked = false;
         net_flush(qemu_get_queue(s->net.nic));
@@ -176,6 +209,7 @@ static void net_work(void *opaque)
     Rfm5565State *s = opaque;
 
     net_send_waiting(s);
+    net_take_waiting(s);
     net_deliver(s);
 }
 
@@ -189,7 +223,7 @@ void rfm5565_net_init(Rfm5565State *s)
     if (!s->net.conf.peers.ncs[0]) {
         return;
     }
-    rfm_ether_init(&s->net.ether, &s->node, net_wake, s);
+    rfm_ether_init(&s->net.ether, &s->node, net_due, s);
     s->net.bh = qemu_bh_new_guarded(net_work, s, &dev->mem_reentrancy_guard);
     s->net.again = timer_new_ns(QEMU_CLOCK_REALTIME, net_wake, s);
     s->net.nap_ns = NAP_MIN_NS;

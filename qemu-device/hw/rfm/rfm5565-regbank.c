@@ -142,7 +142,7 @@ void rfm5565_bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
         }
     }
     if (here) {
-        rfm5565_engine_leave(s);
+        rfm5565_engine_leave(s, true);
     }
     rfm5565_update_and_unlock(s);
     if (left == all) {

@@ -244,7 +244,7 @@ static void turn_and_leave(Rfm5565State *s)
     rfm5565_engine_visit(s);
     run_remote(s);
     rfm5565_engine_visit(s);
-    rfm5565_engine_leave(s);
+    rfm5565_engine_leave(s, true);
     s->remote.visited = false;
     if (s->remote.rung) {
         remote_wake(s);

@@ -193,6 +193,7 @@ typedef struct Rfm5565Net {
     NICConf conf;
     NICState *nic;              /* NULL: none */
     QEMUBH *bh;                 /* main context */
+    bool due;                   /* @bh is, once the lock is free */
     bool blocked;               /* (BQL) the net layer waits for room */
     bool stuck;                 /* (BQL) it has a frame it cannot deliver yet */
     QEMUTimer *again;           /* to ask who takes no frames now, */
@@ -464,7 +465,7 @@ void rfm5565_engine_exit(Rfm5565State *s);
 void rfm5565_engine_arm_pace(Rfm5565State *s);
 bool rfm5565_engine_send_inline(Rfm5565State *s);
 bool rfm5565_engine_come(Rfm5565State *s);
-void rfm5565_engine_leave(Rfm5565State *s);
+void rfm5565_engine_leave(Rfm5565State *s, bool is_cpu);
 bool rfm5565_engine_bring(Rfm5565State *s);
 void rfm5565_engine_visit(Rfm5565State *s);
 void rfm5565_engine_push(Rfm5565State *s);
