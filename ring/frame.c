@@ -37,9 +37,9 @@ static bool is_packet(const uint8_t *wire)
 	return wire[AT_TYPE] == RFM_FRAME_PACKET;
 }
 
-bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id)
+bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id, uint64_t incarnation)
 {
-	if (wire[AT_SOURCE] != id)
+	if (wire[AT_SOURCE] != id || get64(wire + AT_INCARNATION) != incarnation)
 		return false;
 	switch (wire[AT_TYPE]) {
 	case RFM_FRAME_DATA:
@@ -48,7 +48,8 @@ bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id)
 	case RFM_FRAME_MULTICAST:
 		return true;
 	case RFM_FRAME_PACKET:
-		return (wire[AT_KIND] & RFM_KIND_CLASS) != RFM_PACKET_MESSAGE;
+		return (wire[AT_KIND] & RFM_KIND_CLASS) == RFM_PACKET_ETHERNET ||
+		       frame_marks(wire) & RFM_MARK_TAKEN;
 	default:
 		return false;
 	}

@@ -188,12 +188,13 @@ static inline unsigned int rfm_unit_frames(unsigned int len)
 }
 
 /**
- * rfm_frame_only_comes_home() - would node @id do nothing but count it, for now?
+ * rfm_frame_only_comes_home() - would this node do nothing but count it, for now?
  * @wire: what has a rfm_frame_length()
  *
- * An own update, interrupt or packet, but for a message: its sender waits for the verdict.
+ * An own update, interrupt or packet; but for a packet that was not taken: whoever asked another
+ * node for something is to hear of that. If it was taken, there will be an answer.
  */
-bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id);
+bool rfm_frame_only_comes_home(const uint8_t *wire, uint8_t id, uint64_t incarnation);
 
 /** rfm_frame_count() - of what has a rfm_frame_length(): how many numbers does it take? */
 unsigned int rfm_frame_count(const uint8_t *wire);

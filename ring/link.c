@@ -241,7 +241,7 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
 static bool is_urgent(const struct rfm_link_tx *link, const uint8_t *wire)
 {
 	return is_message(wire) || link->peer.hub ||
-	       !rfm_frame_only_comes_home(wire, link->peer.id);
+	       !rfm_frame_only_comes_home(wire, link->peer.id, link->peer.incarnation);
 }
 
 enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,

@@ -108,7 +108,10 @@ uint64_t rfm_node_expiry(const struct rfm_node *node)
 
 uint32_t rfm_node_wake_frames(const struct rfm_node *node)
 {
-	return node->config.window < 4 ? 1 : node->config.window / 4;
+	/* In half of a smaller one a packet may find no room beside less than a quarter. */
+	if (node->config.line.paced || node->config.window < 4 * RFM_PACKET_PIECES)
+		return 1;
+	return node->config.window / 4;
 }
 
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)

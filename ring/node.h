@@ -735,10 +735,18 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now);
  */
 uint64_t rfm_node_expiry(const struct rfm_node *node);
 
+/** rfm_node_has_packets() - are there own packets that have not ended? */
+static inline bool rfm_node_has_packets(const struct rfm_node *node)
+{
+	return atomic_load_explicit(&node->packets.pieces_given, memory_order_relaxed) !=
+	       atomic_load_explicit(&node->packets.pieces_ended, memory_order_relaxed);
+}
+
 /**
  * rfm_node_wake_frames() - how many own frames that come home are worth waking up for?
  *
- * For rfm_shm_wait_data(): so many that the window does not close meanwhile.
+ * For rfm_shm_wait_data(): a quarter of the window, so that nothing waits for room beside so
+ * many; on a paced line each, as the times of later frames follow from when it was taken.
  */
 uint32_t rfm_node_wake_frames(const struct rfm_node *node);
 

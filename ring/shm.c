@@ -13,7 +13,8 @@
  * - A consumer that sleeps says how many frames that are not urgent are worth
  *   waking it. The producer counts those that it has shown to one that sleeps;
  *   it forgets them when it sees it awake: then it takes them before it says
- *   again that it sleeps.
+ *   again that it sleeps. One that has taken some without saying that it is
+ *   awake may get a wake-up too many, never one too few.
  * - A descriptor that was handed over is one open file for both processes, and
  *   the other one can change its flags at any time: QEMU's chardev clears
  *   O_NONBLOCK when it takes descriptors in. With an eventfd there is no way
@@ -349,14 +350,16 @@ void rfm_shm_publish(struct rfm_shm *shm)
 	shm->urgent = false;
 	atomic_store_explicit(&shm->map->tail, shm->own_index, memory_order_release);
 	asleep = look_whether_asleep(&shm->map->consumer_sleeps);
-	shm->wake_frames = asleep ? shm->wake_frames + shown : 0;
-	if (asleep && (urgent || shm->wake_frames >= asleep))
-		rfm_shm_wake(shm);
+	shm->unwoken = asleep ? shm->unwoken + shown : 0;
+	if (asleep && (urgent || shm->unwoken >= asleep)) {
+		shm->unwoken = 0;
+		wake_sleeper(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
+	}
 }
 
 void rfm_shm_wake(struct rfm_shm *shm)
 {
-	shm->wake_frames = 0;
+	shm->unwoken = 0;
 	if (look_whether_asleep(&shm->map->consumer_sleeps))
 		wake_sleeper(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
 }

@@ -36,8 +36,9 @@ struct rfm_shm_map;
  * @own_index: own index: of the next slot to fill or to take; runs freely
  * @published: of that, what the other side has been told
  * @peer_index: the other side's index as last seen
- * @wake_frames: consumer: what it said when it went to sleep. Producer: how many slots
- *	it has shown to a consumer that sleeps and was not woken up for them
+ * @wake_frames: consumer: what it said when it went to sleep
+ * @unwoken: producer: so many slots, at most, lie beside a consumer that sleeps and was
+ *	not woken up for them
  * @urgent: producer: some of what is not published may not wait
  * @broken: the other side wrote an index that cannot be. There is nothing to
  *	take and no room any more: close
@@ -51,7 +52,7 @@ struct rfm_shm {
 	uint8_t *slots;
 	uint32_t size;
 	uint32_t own_index, published, peer_index;
-	uint32_t wake_frames;
+	uint32_t wake_frames, unwoken;
 	bool urgent, broken;
 	int fds[RFM_SHM_FDS];
 	int offer[RFM_SHM_FDS];
@@ -110,13 +111,13 @@ void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots, bool urgent);
 void rfm_shm_publish(struct rfm_shm *shm);
 
 /**
- * rfm_shm_owes_wake() - does the consumer perhaps sleep beside slots that can wait?
+ * rfm_shm_owes_wake() - producer: does the consumer perhaps sleep beside slots that can wait?
  *
  * Then rfm_shm_wake() is to be called within RFM_SHM_WAKE_NS.
  */
 static inline bool rfm_shm_owes_wake(const struct rfm_shm *shm)
 {
-	return shm->wake_frames;
+	return shm->unwoken;
 }
 
 /** rfm_shm_wake() - producer: wake a consumer that sleeps beside slots */

@@ -537,11 +537,11 @@ static void the_path_changes_on_the_way(void **state)
 	assert_memory_equal(wire + 48, examples[0].wire + 48, 4);
 }
 
-static bool only_comes_home(uint8_t type, uint8_t kind, uint8_t source)
+static bool only_comes_home(uint8_t type, uint8_t kind, uint16_t marks)
 {
 	struct rfm_frame frame = {
-		.type = type, .kind = kind, .source = source, .incarnation = 1, .seq = 1, .hops = 1,
-		.length = 4, .count = 1,
+		.type = type, .kind = kind, .source = 7, .incarnation = 9, .seq = 1, .hops = 1,
+		.length = 4, .count = 1, .marks = marks,
 	};
 	uint8_t wire[RFM_UNIT_MAX] = { 0 };
 
@@ -549,28 +549,32 @@ static bool only_comes_home(uint8_t type, uint8_t kind, uint8_t source)
 		rfm_packet_encode(&frame, wire);
 	else
 		rfm_frame_encode(&frame, wire);
-	return rfm_frame_only_comes_home(wire, 7);
+	/* Of others it never is. */
+	assert_false(rfm_frame_only_comes_home(wire, 6, 9));
+	assert_false(rfm_frame_only_comes_home(wire, 7, 8));
+	return rfm_frame_only_comes_home(wire, 7, 9);
 }
 
 static void who_waits_for_what_comes_home(void **state)
 {
-	struct rfm_frame train = { .type = RFM_FRAME_DATA, .source = 7, .incarnation = 1, .seq = 1,
+	struct rfm_frame train = { .type = RFM_FRAME_DATA, .source = 7, .incarnation = 9, .seq = 1,
 				   .count = 2, .length = 128 };
 	uint8_t wire[RFM_UNIT_MAX] = { 0 };
 
 	(void)state;
 	rfm_train_encode(&train, wire);
-	assert_true(rfm_frame_only_comes_home(wire, 7));
-	assert_false(rfm_frame_only_comes_home(wire, 6));
-	assert_true(only_comes_home(RFM_FRAME_DATA, 0, 7));
-	assert_false(only_comes_home(RFM_FRAME_DATA, 0, 8));
-	assert_true(only_comes_home(RFM_FRAME_INTERRUPT, 1, 7));
-	assert_true(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_ETHERNET, 7));
-	assert_true(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_REQUEST, 7));
-	assert_false(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_MESSAGE, 7));
-	assert_false(only_comes_home(RFM_FRAME_FENCE, 0, 7));
-	assert_false(only_comes_home(RFM_FRAME_HEARTBEAT, 0, 7));
-	assert_false(only_comes_home(RFM_FRAME_QUERY, 0, 7));
+	assert_true(rfm_frame_only_comes_home(wire, 7, 9));
+	assert_true(only_comes_home(RFM_FRAME_DATA, 0, 0));
+	assert_true(only_comes_home(RFM_FRAME_INTERRUPT, 1, 0));
+	assert_true(only_comes_home(RFM_FRAME_MULTICAST, 1, 0));
+	assert_true(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_ETHERNET, RFM_MARK_SEEN));
+	assert_true(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_REQUEST,
+				    RFM_MARK_SEEN | RFM_MARK_TAKEN));
+	assert_false(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_REQUEST, RFM_MARK_SEEN));
+	assert_false(only_comes_home(RFM_FRAME_PACKET, RFM_PACKET_MESSAGE, 0));
+	assert_false(only_comes_home(RFM_FRAME_FENCE, 0, 0));
+	assert_false(only_comes_home(RFM_FRAME_HEARTBEAT, 0, 0));
+	assert_false(only_comes_home(RFM_FRAME_QUERY, 0, 0));
 }
 
 int main(void)

@@ -4,8 +4,8 @@
  * node what has come through the memory shared with the upstream neighbour,
  * then moves what the node sends into that shared with the downstream one. All
  * of this is under the card's lock, and in the engine's context; in another one
- * only where it says so. A CPU that comes (rfm5565_engine_come()) may make such
- * a turn itself.
+ * only where it says so. A CPU that comes (rfm5565_engine_come()), or the net
+ * layer's thread, may make such a turn itself.
  */
 
 #include "qemu/osdep.h"
@@ -73,7 +73,8 @@ static bool in_burst(const Rfm5565State *s)
 /* What others said before does not wait for that. */
 static void coalesce(const Rfm5565State *s)
 {
-    if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->others_send)) {
+    if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->others_send) ||
+        rfm_node_has_packets(&s->node)) {
         return;
     }
     while (in_burst(s) && rfm5565_now() - s->last_store_ns < COALESCE_NS) {
@@ -108,15 +109,17 @@ void rfm5565_engine_arm_pace(Rfm5565State *s)
 
 /*
  * So many own frames that come home are worth waking the engine up for. A guest
- * that has cleared OWN DATA waits for the next.
+ * that has cleared OWN DATA waits for the next. What leaves by a stream does so
+ * in another context: nobody would look again there.
  */
 static uint32_t wake_frames(const Rfm5565State *s)
 {
-    return !s->own_data && rfm_node_owes_own_data(&s->node)
+    return !s->link_tx.shm ||
+           (!s->own_data && rfm_node_owes_own_data(&s->node))
            ? 1 : rfm_node_wake_frames(&s->node);
 }
 
-/* If fewer are now than when the engine went to sleep, it says so again. */
+/* If they are fewer now, a neighbour that was told more is told. */
 static void look_at_wake_frames(Rfm5565State *s)
 {
     if (s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling &&
@@ -126,11 +129,14 @@ static void look_at_wake_frames(Rfm5565State *s)
     }
 }
 
-/* The neighbour sleeps beside frames that can wait. */
+/*
+ * The neighbour sleeps beside frames that can wait. To set a timer of another
+ * thread wakes that one up: then the neighbour can as well be woken.
+ */
 static void put_off_wake(Rfm5565State *s)
 {
     if (qemu_get_current_aio_context() != s->ctx) {
-        rfm_shm_wake(&s->tx.shm);   /* a timer would wake our engine up */
+        rfm_shm_wake(&s->tx.shm);
     } else if (!timer_pending(s->late)) {
         timer_mod_ns(s->late, rfm5565_now() + RFM_SHM_WAKE_NS);
     }
@@ -201,10 +207,10 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
     now = rfm5565_now();
     if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
         !s->quiesced && now - s->last_send_ns > INLINE_IDLE_NS) {
-        done = !send_frames(s, now) && !s->net.due;
+        done = !send_frames(s, now);
         look_at_wake_frames(s);
     }
-    qemu_mutex_unlock(&s->lock);
+    rfm5565_unlock(s);
     return done;
 }
 
@@ -240,10 +246,10 @@ static bool engine_send(Rfm5565State *s, uint64_t now)
 }
 
 /*
- * A CPU comes, under both locks, and keeps the BQL until it leaves. Nobody is
- * woken up meanwhile for what it brings: it sends that itself, at the latest
- * when it leaves. Returns false where that can only be done in the engine's
- * context.
+ * A CPU comes, or the net layer, under both locks, and keeps the BQL until it
+ * leaves. Nobody is woken up meanwhile for what it brings: it sends that
+ * itself, at the latest when it leaves. Returns false where that can only be
+ * done in the engine's context.
  */
 bool rfm5565_engine_come(Rfm5565State *s)
 {
@@ -284,18 +290,15 @@ void rfm5565_engine_visit(Rfm5565State *s)
  */
 void rfm5565_engine_leave(Rfm5565State *s, bool is_cpu)
 {
-    uint64_t now;
+    uint64_t now = rfm5565_now();
 
     s->visited = false;
-    look_at_wake_frames(s);
-    if (!s->brought) {
-        return;
-    }
-    now = rfm5565_now();
-    if ((is_cpu && now - s->last_send_ns <= INLINE_IDLE_NS) ||
-        engine_send(s, now)) {
+    if (s->brought &&
+        ((is_cpu && now - s->last_send_ns <= INLINE_IDLE_NS) ||
+         engine_send(s, now))) {
         qemu_bh_schedule(s->engine_bh);
     }
+    look_at_wake_frames(s);
 }
 
 static void attach_notifier(Rfm5565State *s, Rfm5565Port *port, int fd);

@@ -185,12 +185,12 @@ static void update_dma_msix(Rfm5565State *s, bool asserts)
 
 /*
  * Every change of a register or latch ends here: INTx or messages follow it,
- * what waits for room on the ring is looked at, then the lock is given back.
+ * what waits for room on the ring is looked at, then the lock is given back,
+ * and the net layer told of what there is for it.
  */
 void rfm5565_update_and_unlock(Rfm5565State *s)
 {
     bool changed = intx_wanted(s) != s->intx_level;
-    bool net_due;
 
     if (s->extension) {
         update_base_msix(s, base_sources(s));
@@ -202,13 +202,7 @@ void rfm5565_update_and_unlock(Rfm5565State *s)
     if (s->remote.wants_room) {
         rfm5565_remote_check_room(s);
     }
-    net_due = s->net.due;
-    s->net.due = false;
-    qemu_mutex_unlock(&s->lock);
-    /* Not before: who is woken up would wait for the lock. */
-    if (net_due) {
-        qemu_bh_schedule(s->net.bh);
-    }
+    rfm5565_unlock(s);
     if (!changed) {
         return;
     }

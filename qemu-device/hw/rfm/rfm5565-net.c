@@ -62,7 +62,8 @@ static bool net_can_receive(NetClientState *nc)
 
 /*
  * This thread comes as a CPU does, and sends itself what finds room: to wake
- * the engine up would take longer. Sets *@sends: to be given to end_sending().
+ * the engine up would take longer. What it returns, and sets *@shared to, is
+ * for end_sending().
  */
 static bool begin_sending(Rfm5565State *s, bool *shared)
 {

@@ -193,7 +193,7 @@ typedef struct Rfm5565Net {
     NICConf conf;
     NICState *nic;              /* NULL: none */
     QEMUBH *bh;                 /* main context */
-    bool due;                   /* @bh is, once the lock is free */
+    bool due;                   /* schedule @bh once the lock is free */
     bool blocked;               /* (BQL) the net layer waits for room */
     bool stuck;                 /* (BQL) it has a frame it cannot deliver yet */
     QEMUTimer *again;           /* to ask who takes no frames now, */
@@ -284,7 +284,7 @@ struct Rfm5565State {
     /* The ring */
     AioContext *ctx;            /* of the engine */
     bool in_turn;               /* atomic: it receives, and then sends */
-    bool visited;               /* a CPU makes its turn; set under both */
+    bool visited;               /* a CPU or the net layer is; under both */
     bool brought;               /* something to be sent, by: */
     QemuThread visitor;
     struct rfm_node node;
@@ -353,6 +353,18 @@ static inline bool rfm5565_is_unreachable(const Rfm5565State *s)
 static inline uint64_t rfm5565_now(void)
 {
     return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+}
+
+/* Not before the lock is free: who is woken up would wait for it. */
+static inline void rfm5565_unlock(Rfm5565State *s)
+{
+    bool net_due = s->net.due;
+
+    s->net.due = false;
+    qemu_mutex_unlock(&s->lock);
+    if (net_due) {
+        qemu_bh_schedule(s->net.bh);
+    }
 }
 
 /* Who sends beside the CPUs. Set under both locks, cleared under the lock. */
