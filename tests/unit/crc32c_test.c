@@ -51,6 +51,22 @@ static void table_equals_instruction(void **state)
 	assert_int_equal(rfm_crc32c_table(0, "123456789", 9), 0xe3069283);
 }
 
+/* Of those that are summed in lanes: round the lengths at which more of them fit. */
+static void long_blocks_too(void **state)
+{
+	static uint8_t bytes[10000];
+	uint64_t seed = 2;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = test_random(&seed);
+	for (size_t len = 900; len < sizeof(bytes) - 8; len += 7)
+		assert_int_equal(rfm_crc32c(len, bytes + len % 8, len),
+				 rfm_crc32c_table(len, bytes + len % 8, len));
+	for (size_t len = 4070; len < 4110; len++)
+		assert_int_equal(rfm_crc32c(0, bytes, len), rfm_crc32c_table(0, bytes, len));
+}
+
 static void in_pieces_as_in_one(void **state)
 {
 	static const char text[] = "one memory, seen by every node of the ring";
@@ -71,6 +87,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_vectors),
 		cmocka_unit_test(table_equals_instruction),
+		cmocka_unit_test(long_blocks_too),
 		cmocka_unit_test(in_pieces_as_in_one),
 	};
 
