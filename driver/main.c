@@ -147,6 +147,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = rfm_hw_find(&card->hw) ?: rfm_dma_alloc(card);
 	if (ret)
 		return ret;
+	rfm_settings_init(card);
 
 	ret = rfm_start_ext(card);
 	if (!ret) {

@@ -81,6 +81,7 @@ static void rfm_card_release(struct device *dev)
 	kvfree(card->dispatch.monitor.queue.ring);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->hw.srcu);
+	rfm_dma_exit(card);
 	kfree(card);
 }
 
@@ -147,7 +148,6 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
 	rfm_dma_init(card);
 	rfm_requests_init(&card->hw);
-	rfm_settings_init(card);
 
 	device_initialize(&card->dev);
 	card->dev.class = &rfm_class;

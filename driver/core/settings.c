@@ -22,16 +22,22 @@ static unsigned int rfm_dma_read_threshold = 16384;
 module_param_named(dma_read_threshold, rfm_dma_read_threshold, uint, 0444);
 MODULE_PARM_DESC(dma_read_threshold,
 		 "bytes from which on a read is made by DMA; 0: none");
-static unsigned int rfm_dma_write_threshold = 2048;
-module_param_named(dma_write_threshold, rfm_dma_write_threshold, uint, 0444);
+static int rfm_dma_write_threshold = -1;
+module_param_named(dma_write_threshold, rfm_dma_write_threshold, int, 0444);
 MODULE_PARM_DESC(dma_write_threshold,
-		 "bytes from which on a write is made by DMA; 0: none");
+		 "bytes from which on a write is made by DMA; 0: none; -1: as suits the card");
 
-/* Of a card that netlink does not know yet. */
+/*
+ * Of a card of which netlink does not know yet, but of which it is known what it is. What is moved
+ * at once is quicker than what interrupts.
+ */
 void rfm_settings_init(struct rfm_card *card)
 {
+	if (card->hw.dma.none)
+		return;
 	card->hw.dma.threshold[RFM_DMA_READ] = rfm_dma_read_threshold;
-	card->hw.dma.threshold[RFM_DMA_WRITE] = rfm_dma_write_threshold;
+	card->hw.dma.threshold[RFM_DMA_WRITE] = rfm_dma_write_threshold >= 0 ?
+		rfm_dma_write_threshold : card->hw.dma.small ? RFM_DMA_SHORT + 1 : 2048;
 }
 
 /**

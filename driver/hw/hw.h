@@ -65,6 +65,9 @@ struct rfm_events {
 	u64 told;			/* rfm_events_missing() when all queues were told of it */
 };
 
+/* Of INTCSR, what the driver wants beside PCI_ENABLE. */
+#define RFM_INTCSR_ENABLES	(RFM_INTCSR_LOCAL_ENABLE | RFM_INTCSR_DMA0_ENABLE)
+
 /* The DMA engine: under irq.lock, but for what says otherwise. */
 struct rfm_dma {
 	bool none;			/* constant: it is not ours to start, no threshold is set */
@@ -79,6 +82,8 @@ struct rfm_dma {
 	struct list_head queue;		/* requests with slices that are ready for the engine */
 	struct list_head failed;	/* requests that failed, with slices not to be moved */
 	struct work_struct end_failed;	/* ends these */
+	struct rfm_dma_short *small;	/* constant: for what it moves at once; NULL: nothing */
+	bool quiet;			/* it does not interrupt, see rfm_dma_move_at_once() */
 	struct rfm_slice *active;	/* the slice that it moves, or NULL */
 	unsigned int ticks_left;	/* of @watchdog, before the card is lost */
 	struct delayed_work watchdog;	/* looks after @active when no interrupt comes */
@@ -283,6 +288,7 @@ extern const struct attribute_group rfm_dma_group;
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);
 void rfm_dma_stop(struct rfm_card *card);
+void rfm_dma_exit(struct rfm_card *card);
 irqreturn_t rfm_dma_irq(int irq, void *data);
 
 #endif /* RFM_HW_H */

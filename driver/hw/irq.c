@@ -33,8 +33,6 @@
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
 
 /* With neither nothing interrupts; PCI_ENABLE is set as it is at reset. */
-#define RFM_INTCSR_ENABLES	(RFM_INTCSR_LOCAL_ENABLE | \
-				 RFM_INTCSR_DMA0_ENABLE)
 
 /* Where the events come from: the bit in LISR, and the FIFO if there is one. */
 static const struct {
@@ -274,6 +272,7 @@ void rfm_irq_start(struct rfm_hw *hw)
 		writeb(RFM_DMACSR0_CLEAR_INT, hw->runtime + RFM_DMACSR0);
 		writel(readl(hw->runtime + RFM_INTCSR) | RFM_INTCSR_ENABLES |
 		       RFM_INTCSR_PCI_ENABLE, hw->runtime + RFM_INTCSR);
+		hw->dma.quiet = false;
 	}
 	spin_unlock_irq(&hw->irq.lock);
 }

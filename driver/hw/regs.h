@@ -99,6 +99,12 @@ struct rfm_dma_descriptor {
 
 #define RFM_DMA_LAST			0x1u
 
+/*
+ * RFM_EXT_FEATURE_SHORT_DMA: in one block to the card, so many bytes have been moved when the
+ * write to DMACSR0 that starts it is over, unless they wait for room on the ring.
+ */
+#define RFM_DMA_SHORT			4096
+
 /* --- BAR2: reflective memory -------------------------------------------- */
 
 #define RFM_BRV				0x00	/* board revision, 8 bit */

@@ -6,7 +6,8 @@
  * in one go: some pages, pinned and mapped. It is complete when it comes here,
  * so the engine waits for nobody. Requests that have slices here take turns, a
  * slice each; the slices of one are moved in their order. The interrupt handler
- * gives a slice that was moved back to its request, and starts the next.
+ * gives a slice that was moved back to its request, and starts the next. What is
+ * short some cards move at once, see below: that goes past the slices.
  *
  * An engine that has not moved a slice after a time that is more than enough,
  * RFM_DMA_LIMIT(), never will: the card is lost. The time is counted in looks,
@@ -85,6 +86,23 @@ static void rfm_dma_describe(struct rfm_dma *dma, const struct rfm_slice *slice)
 	}
 }
 
+static void rfm_dma_interrupts(struct rfm_hw *hw, bool on)
+{
+	if (hw->dma.quiet != on)
+		return;
+	writel(RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE |
+	       (on ? RFM_INTCSR_DMA0_ENABLE : 0), hw->runtime + RFM_INTCSR);
+	hw->dma.quiet = !on;
+}
+
+/* The engine was started. */
+static void rfm_dma_watch(struct rfm_dma *dma, struct rfm_slice *slice)
+{
+	dma->active = slice;
+	dma->ticks_left = RFM_DMA_LIMIT(slice->bytes);
+	queue_delayed_work(rfm_wq, &dma->watchdog, RFM_DMA_WATCHDOG);
+}
+
 static void rfm_dma_next(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
@@ -94,6 +112,9 @@ static void rfm_dma_next(struct rfm_card *card)
 	if (!slice)
 		return;
 	rfm_dma_describe(dma, slice);
+	if (dma->quiet)
+		writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
+	rfm_dma_interrupts(&card->hw, true);
 	/* A card that was reset behind our back would take what follows for addresses. */
 	writel(RFM_DMAMODE0_RESET | RFM_DMAMODE0_CHAIN,
 	       card->hw.runtime + RFM_DMAMODE0);
@@ -104,8 +125,7 @@ static void rfm_dma_next(struct rfm_card *card)
 	       card->hw.runtime + RFM_DMADPR0);
 	writeb(RFM_DMACSR0_ENABLE | RFM_DMACSR0_START,
 	       card->hw.runtime + RFM_DMACSR0);
-	dma->ticks_left = RFM_DMA_LIMIT(slice->bytes);
-	queue_delayed_work(rfm_wq, &dma->watchdog, RFM_DMA_WATCHDOG);
+	rfm_dma_watch(dma, slice);
 }
 
 static enum dma_data_direction rfm_slice_direction(const struct rfm_slice *slice)
@@ -119,7 +139,7 @@ static void rfm_slice_end(struct rfm_card *card, struct rfm_slice *slice,
 {
 	struct rfm_request *request = slice->request;
 
-	if (!slice->leaked)
+	if (slice->mapped && !slice->leaked)
 		dma_unmap_sg(&card->hw.pdev->dev, slice->sg, slice->count,
 			     rfm_slice_direction(slice));
 	if (!error)
@@ -166,6 +186,9 @@ bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 	struct rfm_slice *slice = dma->active;
 
 	if (!(intcsr & RFM_INTCSR_DMA0_ACTIVE))
+		return false;
+	/* What was moved at once is known to have ended, and does not interrupt. */
+	if (dma->quiet && !(intcsr & RFM_INTCSR_DMA0_ENABLE))
 		return false;
 	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
 	if (!slice)
@@ -290,6 +313,160 @@ out:
 	return ret;
 }
 
+/* --- what it moves at once ---------------------------------------------- */
+
+/*
+ * One access starts the engine, and when that is over a card with
+ * RFM_EXT_FEATURE_SHORT_DMA has moved what lies in memory of ours. Programmed I/O
+ * takes an access for each 8 bytes. The caller asks whether it has; for this the
+ * engine does not interrupt. If the ring has no room, it does in the end, and the
+ * bytes are a slice like others.
+ */
+struct rfm_dma_short {
+	struct mutex lock;		/* all below is one caller's */
+	u64 copy[RFM_DMA_SHORT / 8];	/* of user memory, which is touched outside of sections */
+	struct rfm_request request;	/* of @slice, which ends by itself if it is not at once */
+	struct rfm_slice slice;
+};
+
+/* From so many on it is quicker. */
+#define RFM_DMA_AT_ONCE		128
+
+/* Its bytes lie behind the descriptors. */
+static size_t rfm_short_offset(const struct rfm_dma *dma)
+{
+	return ALIGN(dma->pieces * sizeof(*dma->chain), 64);
+}
+
+/* memcpy() would be "rep movsb", for which an emulated processor takes four times as long. */
+static void rfm_short_fill(struct rfm_dma *dma, size_t bytes)
+{
+	u64 *to = (void *)dma->chain + rfm_short_offset(dma);
+	size_t i;
+
+	for (i = 0; i < DIV_ROUND_UP(bytes, 8); i++)
+		WRITE_ONCE(to[i], dma->small->copy[i]);
+}
+
+static void rfm_short_start(struct rfm_card *card, loff_t pos, size_t bytes)
+{
+	void __iomem *runtime = card->hw.runtime;
+	struct rfm_dma *dma = &card->hw.dma;
+
+	rfm_dma_interrupts(&card->hw, false);
+	/* All of them: a card that was reset behind our back has lost them. */
+	writel(RFM_DMAMODE0_RESET, runtime + RFM_DMAMODE0);
+	writel(dma->chain_base + rfm_short_offset(dma), runtime + RFM_DMAPADR0);
+	writel(0, runtime + RFM_DMADAC0);
+	writel(READ_ONCE(card->hw.window_offset) + pos, runtime + RFM_DMALADR0);
+	writel(bytes, runtime + RFM_DMASIZ0);
+	writel(RFM_DMADPR0_RESET, runtime + RFM_DMADPR0);
+	writeb(RFM_DMACSR0_CLEAR_INT | RFM_DMACSR0_ENABLE | RFM_DMACSR0_START,
+	       runtime + RFM_DMACSR0);
+}
+
+/* Returns 0; -EINPROGRESS if it must be waited for; -EBUSY, -ENODEV or -EIO. */
+static int rfm_short_move(struct rfm_card *card, loff_t pos, size_t bytes)
+{
+	struct rfm_hw *hw = &card->hw;
+	struct rfm_dma_short *small = hw->dma.small;
+	u32 intcsr;
+
+	lockdep_assert_held(&hw->irq.lock);
+
+	if (hw->gone)
+		return -ENODEV;
+	if (hw->dma.active)
+		return -EBUSY;
+	reinit_completion(&small->slice.ended);
+	small->slice.bytes = bytes;
+	small->request.error = 0;
+	rfm_dma_watch(&hw->dma, &small->slice);
+	rfm_short_start(card, pos, bytes);
+	intcsr = rfm_hw_read(hw, hw->runtime + RFM_INTCSR);
+	if (hw->gone)
+		return -EINPROGRESS;
+	if (!(intcsr & RFM_INTCSR_DMA0_ACTIVE)) {
+		rfm_dma_interrupts(hw, true);
+		/* It may have ended before. */
+		rfm_dma_serve(card, rfm_hw_read(hw, hw->runtime + RFM_INTCSR));
+		return -EINPROGRESS;
+	}
+	hw->dma.active = NULL;
+	return intcsr & RFM_INTCSR_DMA0_NO_ABORT ? 0 : -EIO;
+}
+
+static int rfm_short_store(struct rfm_card *card, loff_t pos, size_t bytes)
+{
+	struct rfm_dma_short *small = card->hw.dma.small;
+	int idx, ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	rfm_short_fill(&card->hw.dma, bytes);
+	spin_lock_irq(&card->hw.irq.lock);
+	ret = rfm_short_move(card, pos, bytes);
+	spin_unlock_irq(&card->hw.irq.lock);
+	rfm_card_exit(card, idx);
+	if (ret != -EINPROGRESS)
+		return ret;
+	wait_for_completion(&small->slice.ended);
+	return small->request.error;
+}
+
+/* Would rfm_dma_move_at_once() move so many, and be worth it? */
+bool rfm_dma_moves_at_once(const struct rfm_card *card, size_t bytes)
+{
+	return card->hw.dma.small && bytes >= RFM_DMA_AT_ONCE &&
+	       bytes <= RFM_DMA_SHORT;
+}
+
+/*
+ * Stores so many bytes. Returns @bytes, or with nothing of @iter taken -EBUSY if the
+ * engine has something else to do or user memory is not there, -ENODEV or -EIO.
+ */
+ssize_t rfm_dma_move_at_once(struct rfm_card *card, struct iov_iter *iter,
+			     loff_t pos, size_t bytes)
+{
+	struct rfm_dma_short *small = card->hw.dma.small;
+	size_t copied;
+	int ret;
+
+	if (!mutex_trylock(&small->lock))
+		return -EBUSY;
+	/* Who waits for user memory holds nothing. */
+	pagefault_disable();
+	copied = copy_from_iter(small->copy, bytes, iter);
+	pagefault_enable();
+	ret = copied < bytes ? -EBUSY : rfm_short_store(card, pos, bytes);
+	mutex_unlock(&small->lock);
+	if (!ret)
+		return bytes;
+	iov_iter_revert(iter, copied);
+	return ret;
+}
+
+/* It goes with the card: who waits for it may be the last who has it open. */
+static int rfm_short_alloc(struct rfm_card *card)
+{
+	struct rfm_dma_short *small;
+
+	if (!(card->hw.features & RFM_EXT_FEATURE_SHORT_DMA))
+		return 0;
+	small = kzalloc(sizeof(*small), GFP_KERNEL);
+	if (!small)
+		return -ENOMEM;
+	mutex_init(&small->lock);
+	INIT_LIST_HEAD(&small->request.turn);
+	INIT_LIST_HEAD(&small->request.slices);
+	small->request.store = true;
+	init_completion(&small->slice.ended);
+	small->slice.request = &small->request;
+	small->slice.own = true;
+	card->hw.dma.small = small;
+	return 0;
+}
+
 /* --- /sys/class/rfm/rfmN/dma -------------------------------------------- */
 
 /* What was so at some time not long ago is good enough. */
@@ -319,6 +496,12 @@ const struct attribute_group rfm_dma_group = {
 };
 
 /* --- begin and end ------------------------------------------------------ */
+
+/* With the card. */
+void rfm_dma_exit(struct rfm_card *card)
+{
+	kfree(card->hw.dma.small);
+}
 
 /* Waits until it is at rest. All ones are the answer of no card. */
 static bool rfm_dma_rests(struct rfm_card *card)
@@ -360,7 +543,7 @@ static void rfm_chain_free(void *data)
 	struct rfm_hw *hw = data;
 
 	dma_free_coherent(&hw->pdev->dev,
-			  hw->dma.pieces * sizeof(*hw->dma.chain),
+			  rfm_short_offset(&hw->dma) + RFM_DMA_SHORT,
 			  hw->dma.chain, hw->dma.chain_base);
 }
 
@@ -417,7 +600,6 @@ static void rfm_dma_check_bridge(struct rfm_card *card)
 	if (revision == RFM_PCIHREV_PIORC)
 		return;
 	dma->none = true;
-	memset(dma->threshold, 0, sizeof(dma->threshold));
 	dev_info(&card->hw.pdev->dev,
 		 "bridge revision %#x: no PIORC, the processor moves all bytes\n",
 		 revision);
@@ -445,11 +627,12 @@ int rfm_dma_alloc(struct rfm_card *card)
 				 RFM_DMA_MAX);
 	/* A buffer that begins within a page has a piece more. */
 	dma->pieces = DIV_ROUND_UP(dma->slice_max, PAGE_SIZE) + 1;
-	dma->chain = dma_alloc_coherent(dev, dma->pieces * sizeof(*dma->chain),
+	dma->chain = dma_alloc_coherent(dev, rfm_short_offset(dma) + RFM_DMA_SHORT,
 					&base, GFP_KERNEL);
 	dma->chain_base = base;
 	ret = dma->chain ? devm_add_action_or_reset(dev, rfm_chain_free,
 						    &card->hw) : -ENOMEM;
+	ret = ret ?: rfm_short_alloc(card);
 	if (ret)
 		return dev_err_probe(dev, ret, "no memory for DMA\n");
 

@@ -189,9 +189,11 @@ static ssize_t rfm_io_copy(struct kiocb *iocb, struct iov_iter *iter,
 static ssize_t rfm_io_some(struct kiocb *iocb, struct iov_iter *iter,
 			   size_t bytes, bool store)
 {
-	u32 threshold = rfm_dma_threshold(rfm_card_of(iocb->ki_filp), store);
+	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
+	u32 threshold = rfm_dma_threshold(card, store);
 	bool engine = threshold && bytes >= threshold && rfm_dma_can(iter);
 	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
+	ssize_t ret;
 
 	/* A call with RWF_NOWAIT must not wait for others' transfers, so it copies by itself. */
 	if (engine && (wait || !is_sync_kiocb(iocb)))
@@ -200,6 +202,13 @@ static ssize_t rfm_io_some(struct kiocb *iocb, struct iov_iter *iter,
 	if (!wait && !is_sync_kiocb(iocb) &&
 	    (bytes > RFM_INLINE_MAX || !rfm_dma_is_there(iter, bytes)))
 		return -EAGAIN;
+	/* Who finds the engine at work does not wait for it either. */
+	if (wait && store && threshold && rfm_dma_moves_at_once(card, bytes)) {
+		ret = rfm_dma_move_at_once(card, iter, iocb->ki_pos, bytes);
+		iocb->ki_pos += max_t(ssize_t, ret, 0);
+		if (ret != -EBUSY)
+			return ret;
+	}
 	return rfm_io_copy(iocb, iter, bytes, store);
 }
 

@@ -18,6 +18,11 @@ ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from);
 loff_t rfm_llseek(struct file *file, loff_t offset, int whence);
 
+/* io/dma.c: what the engine moves at once */
+bool rfm_dma_moves_at_once(const struct rfm_card *card, size_t bytes);
+ssize_t rfm_dma_move_at_once(struct rfm_card *card, struct iov_iter *iter,
+			     loff_t pos, size_t bytes);
+
 /* io/dma_pages.c, io/dma_request.c: reads and writes that use the DMA engine */
 bool rfm_dma_can(const struct iov_iter *iter);
 bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes);

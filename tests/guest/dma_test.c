@@ -420,6 +420,28 @@ static void no_wait(void)
 	munmap(seen, MIB);
 }
 
+/* Below the threshold some cards fetch what is written; here, that it is right all the same. */
+static void short_writes_of_every_length(void)
+{
+	uint8_t *buf = pages(3 * PAGE);
+	size_t len;
+
+	REQUIRE(buf && dma_threshold(PAGE + 1));
+	pattern_fill(buf, 2 * PAGE, 9);
+	for (len = 100; len <= PAGE && !tap_failed; len += len < 200 ? 1 : 61) {
+		const off_t at = MIB + len % 9;
+
+		CHECK_EQ(pwrite(card, buf + len % 13, len, at), (ssize_t)len);
+		CHECK_EQ(first_difference(map + at, buf + len % 13, len), len);
+	}
+	/* One whose buffer ends in the middle writes what there is, as a long one does. */
+	munmap(buf + 2 * PAGE, PAGE);
+	CHECK_EQ(pwrite(card, buf + 2 * PAGE - 64, 256, MIB), 64);
+	CHECK_ERRNO(pwrite(card, buf + 2 * PAGE, 256, MIB), EFAULT);
+	CHECK_EQ(first_difference(map + MIB, buf + 2 * PAGE - 64, 64), 64);
+	munmap(buf, 2 * PAGE);
+}
+
 static void on_signal(int signo)
 {
 	(void)signo;
@@ -816,6 +838,7 @@ int main(int argc, char **argv)
 		TAP_CASE(bad_buffers),
 		TAP_CASE(kinds_of_memory),
 		TAP_CASE(no_wait),
+		TAP_CASE(short_writes_of_every_length),
 		TAP_CASE(signals_cut_short),
 		TAP_CASE(byte_swap_is_the_same_for_both),
 		TAP_CASE(byte_swaps_apart),

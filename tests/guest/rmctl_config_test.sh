@@ -34,7 +34,7 @@ run set "$dev"
 check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 17 ]
 check "each with its value" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
 	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' '^dma-byte-swap +off$' \
-	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-threshold +16K$' '^dma-write-threshold +2K$' \
+	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-threshold +16K$' '^dma-write-threshold +4097$' \
 	'^moderation-count +[0-9]+$' '^moderation-time +50us$' \
 	'^burst +off$' '^burst-period +1ms$'
 run -j set "$dev"
@@ -53,7 +53,7 @@ good_silent set "$dev" dma-read-threshold=0 dma-write-threshold=1M moderation-co
 run set "$dev"
 check "thresholds and moderation are as set" has_lines "$out" '^dma-read-threshold +0$' \
 	'^dma-write-threshold +1M$' '^moderation-count +3$' '^moderation-time +1ms$'
-good_silent set "$dev" dma-read-threshold=16K dma-write-threshold=2048 moderation-count=1 moderation-time=50us
+good_silent set "$dev" dma-read-threshold=16K dma-write-threshold=4097 moderation-count=1 moderation-time=50us
 good_silent set "$dev" burst=0x100000+64K burst-period=250us
 run set "$dev"
 check "a burst range is as set" has_lines "$out" '^burst +0x100000\+64K$' '^burst-period +250us$'

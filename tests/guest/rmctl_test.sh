@@ -108,11 +108,11 @@ if [ "$features" -eq 0 ]; then
 	check "show -j lists no feature" [ -z "$extension" ]
 else
 	check "show names the features" has_lines "$out" \
-		"^  features +0x3ff \(subscribe, watch, writer, multicast, fence, counters, clock, query, remote, burst\)\$" \
+		"^  features +0x7ff \(subscribe, watch, writer, multicast, fence, counters, clock, query, remote, burst, short-dma\)\$" \
 		'^  clock domain +0x[0-9a-f]{8}$' '^  events dropped +[0-9]+$' \
 		'^  open +0 file\(s\), 0 watch\(es\), 0 listener\(s\)$'
 	check "show -j lists the features" [ "$extension" = \
-		'"subscribe","watch","writer","multicast","fence","counters","clock","query","remote","burst"' ]
+		'"subscribe","watch","writer","multicast","fence","counters","clock","query","remote","burst","short-dma"' ]
 fi
 
 # --- peek and poke ----------------------------------------------------------------------

@@ -501,6 +501,35 @@ def engine_stands_still(lab):
     reader.finish(timeout=60)
 
 
+def short_writes_do_not_interrupt(lab):
+    """A write of 128 to 4096 bytes is one transfer of the engine, and nobody is interrupted for it"""
+    device = device_of_node(lab, 1, SLOW)
+
+    def interrupts():
+        return lab.rmctl_json(1, "show", device)["interrupts"]
+
+    # The ring has room for as much.
+    for size, count, transfers in ((128, 20, 20), (4096, 4, 4), (120, 20, 0)):
+        before, moved = interrupts(), slow_counter(lab, "transfers")
+        lab.run(1, "dd", "if=/dev/zero", f"of=/dev/{device}", f"bs={size}", f"count={count}")
+        moved = slow_counter(lab, "transfers") - moved
+        expect(moved == transfers, f"{count} writes of {size} bytes were {moved} transfers")
+        expect(interrupts() == before, f"writes of {size} bytes interrupt")
+
+
+def short_write_waits(lab):
+    """A short write that the engine does not move at once waits for it, and is right in the end"""
+    device = device_of_node(lab, 1, SLOW)
+    lab.run(1, "sh", "-c", f"head -c 256 /dev/urandom >/tmp/short; dd if=/dev/zero of=/dev/{device} bs=4k count=1")
+    hang(lab, True)
+    writer = lab.start(1, "sh", "-c", f"dd if=/tmp/short of=/dev/{device} bs=256 count=1 & "
+                       "until grep -q 'State:.D' /proc/$!/status; do kill -0 $! || exit 1; done; echo waits; wait $!")
+    expect(writer.line() == "waits", "the writer does not wait")
+    hang(lab, False)
+    writer.finish(timeout=60)
+    lab.run(1, "sh", "-c", f"dd if=/dev/{device} bs=256 count=1 | cmp - /tmp/short")
+
+
 def bridge_is_no_piorc(lab):
     """The engine of a board with another bridge is never started: the processor moves all"""
     device = device_of_node(lab, 1, CLASSIC)
@@ -798,7 +827,7 @@ def part_still(up, _):
     """A machine that stands still under a transfer"""
     with lab_of("still", up, cards=slow_card, cpus=[]) as lab:
         reload_with(lab, "dma_slice=4096", cards=2)
-        return planned([engine_stands_still], lab)
+        return planned([engine_stands_still, short_writes_do_not_interrupt, short_write_waits], lab)
 
 
 def part_load(up, _):

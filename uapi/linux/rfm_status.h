@@ -56,7 +56,8 @@
 #define RFM_EXT_FEATURE_QUERY		0x0080u
 #define RFM_EXT_FEATURE_REMOTE		0x0100u	/* requests, and planes READ, WRITE, HOME */
 #define RFM_EXT_FEATURE_BURST		0x0200u	/* a range in which stores do not trap */
-#define RFM_EXT_FEATURES		0x03ffu
+#define RFM_EXT_FEATURE_SHORT_DMA	0x0400u	/* up to 4096 bytes are moved at once */
+#define RFM_EXT_FEATURES		0x07ffu
 
 #define RFM_FIFO_DEPTH			127	/* interrupts of a type that wait in the card */
 #define RFM_GRANULE			64	/* bytes that are subscribed or watched together */

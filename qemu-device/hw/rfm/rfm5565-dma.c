@@ -6,7 +6,8 @@
  * a long transfer holds up neither the guest nor the ring. There it reaches
  * plain memory of the machine only. All else, and everything behind a vIOMMU,
  * is left to a bottom half in the main context, which has the BQL and lets go
- * of the lock while it is on the bus.
+ * of the lock while it is on the bus. What a CPU starts and is short is moved,
+ * and sent, by the CPU itself before its write to the register is over.
  *
  * What goes to the card is stored as a CPU's store would be, and is the second
  * producer of the ring: see rfm5565_producer_lock(). It leaves room for the
@@ -42,6 +43,7 @@
  */
 #define QUEUED          512
 #define SHARE           256
+#define SHORT           RFM_DMA_SHORT   /* bytes that a CPU moves itself */
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
 #define GAP_NS          20000   /* in which the main loop lets go of the BQL */
 #define PATIENCE_NS     50000   /* to wait for others to take the lock */
@@ -146,7 +148,6 @@ static void dma_begin(Rfm5565State *s)
         dma_complete(s, false);
     } else {
         rfm5565_set_other_producer(s, RFM5565_DMA_SENDS, !dma->to_host);
-        qemu_bh_schedule(dma->bh);
     }
 }
 
@@ -184,6 +185,13 @@ static void dma_start(Rfm5565State *s)
 
 /* --- the registers' part -------------------------------------------------- */
 
+static bool is_short(const Rfm5565State *s)
+{
+    const Rfm5565Dma *dma = &s->dma;
+
+    return may_run(s) && !dma->chain && !dma->to_host && dma->left <= SHORT;
+}
+
 /* ENABLE has its new value already. */
 void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
 {
@@ -197,6 +205,11 @@ void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
     }
     if (s->dma.csr & RFM_DMACSR0_ENABLE) {
         dma_start(s);
+        if (is_short(s)) {
+            s->dma.now = true;
+        } else if (may_run(s)) {
+            qemu_bh_schedule(s->dma.bh);
+        }
     } else {
         rfm5565_guest_error(s, "DMA start without the enable bit");
     }
@@ -322,6 +335,9 @@ void rfm5565_dma_bus_changed(Rfm5565State *s)
 {
     if (is_held(s) && is_on_bus(s)) {
         dma_begin(s);
+        if (may_run(s)) {
+            qemu_bh_schedule(s->dma.bh);
+        }
     } else if (s->dma.waiting && !is_on_bus(s)) {
         s->dma.waiting = false;
         qemu_bh_schedule(s->dma.bh);
@@ -663,14 +679,14 @@ static void yield_lock(const Rfm5565State *s)
     }
 }
 
-/* Some pieces. */
-static Rfm5565Step dma_steps(Rfm5565State *s, bool main)
+/* Some pieces; a CPU does all of a short one. */
+static Rfm5565Step dma_steps(Rfm5565State *s, bool main, bool is_cpu)
 {
     Rfm5565Step next = STEP_MORE;
 
     for (unsigned i = 0; i < CHUNKS_PER_RUN && next == STEP_MORE; i++) {
         next = dma_step(s, main);
-        if (qatomic_read(&s->lock_wanted)) {
+        if (!is_cpu && qatomic_read(&s->lock_wanted)) {
             break;
         }
     }
@@ -691,7 +707,7 @@ static void dma_bh(void *opaque)
         return;
     }
     if (dma->direct) {
-        next = dma_steps(s, false);
+        next = dma_steps(s, false, false);
     }
     if (next == STEP_MAIN) {
         dma->in_main = true;
@@ -702,15 +718,20 @@ static void dma_bh(void *opaque)
     rfm5565_update_and_unlock(s);
 }
 
-/* In the main context. Afterwards other threads have the BQL for a while. */
-static void dma_main_bh(void *opaque)
+/* Under the BQL. */
+static void run_in_main(Rfm5565State *s, bool is_cpu)
 {
-    Rfm5565State *s = opaque;
+    bool here;
 
     object_ref(OBJECT(s));
     rfm5565_lock(s);
-    dma_steps(s, true);
+    s->dma.in_main = true;
+    here = is_cpu && rfm5565_engine_come(s);
+    dma_steps(s, true, is_cpu);
     s->dma.in_main = false;
+    if (here) {
+        rfm5565_engine_leave(s, true);
+    }
     if (may_run(s) && !s->dma.waiting) {
         run_soon(s);
     }
@@ -720,6 +741,24 @@ static void dma_main_bh(void *opaque)
         rfm5565_update_and_unlock(s);
     }
     object_unref(OBJECT(s));
+}
+
+/* In the main context. Afterwards other threads have the BQL for a while. */
+static void dma_main_bh(void *opaque)
+{
+    run_in_main(opaque, false);
+}
+
+/* At the end of a CPU's write to a register, with the BQL: see is_short(). */
+void rfm5565_dma_written(Rfm5565State *s)
+{
+    bool now = s->dma.now;
+
+    s->dma.now = false;
+    /* If the bottom half is on its way, it does this as well. */
+    if (now && !qatomic_read(&s->dma.in_main)) {
+        run_in_main(s, true);
+    }
 }
 
 /* --- lifecycle ------------------------------------------------------------ */

@@ -293,6 +293,9 @@ void rfm5565_engine_leave(Rfm5565State *s, bool is_cpu)
     uint64_t now = rfm5565_now();
 
     s->visited = false;
+    if (s->quiesced) {
+        return;     /* it went meanwhile */
+    }
     if (s->brought &&
         ((is_cpu && now - s->last_send_ns <= INLINE_IDLE_NS) ||
          engine_send(s, now))) {

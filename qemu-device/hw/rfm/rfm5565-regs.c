@@ -251,11 +251,17 @@ static const Rfm5565Reg runtime_regs[] = {
       .writable = RFM_LAS1BA_REMAP_M, .write = las1ba_write },
 };
 
+static void runtime_written(Rfm5565State *s)
+{
+    rfm5565_map_memory(s);
+    rfm5565_dma_written(s);
+}
+
 static const Rfm5565Bank runtime_bank = {
     .bar = RFM_BAR_RUNTIME,
     .regs = runtime_regs,
     .count = ARRAY_SIZE(runtime_regs),
-    .written = rfm5565_map_memory,
+    .written = runtime_written,
 };
 
 /* --- access --------------------------------------------------------------- */

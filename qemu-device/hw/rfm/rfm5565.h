@@ -169,7 +169,8 @@ typedef struct Rfm5565Dma {
     uint64_t no_room_since;     /* there is none; 0: there is */
     uint32_t dequeued_seen;     /* by the ring, when it was stuck */
     uint32_t dequeued_before;   /* when the last piece was sent */
-    bool in_main;               /* the main context has the transfer now */
+    bool now;                   /* (BQL) the CPU moves it that starts it */
+    bool in_main;               /* who has the BQL has the transfer now */
     /* Used by the context that has the transfer */
     QEMU_ALIGNED(8) uint8_t buffer[RFM5565_DMA_CHUNK + 8];
     AddressSpace *as;           /* the bus as the card sees it */
@@ -490,6 +491,7 @@ void rfm5565_dma_stop(Rfm5565State *s);
 void rfm5565_dma_exit(Rfm5565State *s);
 void rfm5565_dma_command(Rfm5565State *s, uint32_t value);
 void rfm5565_dma_abort(Rfm5565State *s);
+void rfm5565_dma_written(Rfm5565State *s);
 void rfm5565_dma_bus_changed(Rfm5565State *s);
 void rfm5565_dma_check_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);

@@ -104,6 +104,30 @@ static void test_block(void)
     block_round("node-id=7");
 }
 
+/* A short one to the card is over when the write that starts it is. */
+static void test_short(void)
+{
+    static const uint32_t lengths[] = { 1, 63, 64, 131, 4095, 4096 };
+    Lab *lab = dma_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+
+    for (unsigned i = 0; i < ARRAY_SIZE(lengths); i++) {
+        g_autofree uint8_t *data = dma_pattern(lengths[i], i);
+
+        host_write(lab->vm, BUFFER + i, data, lengths[i]);
+        dma_start(a, &(Transfer){ TO_CARD, BUFFER + i, 0x1003, lengths[i] });
+        g_assert_cmphex(bar_read(a, 0, DMACSR0, 1), ==, DMA_DONE | DMA_ENABLE);
+        g_assert_cmphex(bar_read(a, 0, INTCSR, 4) & DMA_INT_ACTIVE, !=, 0);
+        card_expect(a, 0x1003, data, lengths[i]);
+        fence(a, b);
+        card_expect(b, 0x1003, data, lengths[i]);
+        bar_write(a, 0, DMACSR0, 1, DMA_CLEAR);
+    }
+    g_assert_cmpuint(counter(a, "dma-transfers"), ==, ARRAY_SIZE(lengths));
+    g_assert_cmpuint(counter(b, "frames-missed"), ==, 0);
+    lab_stop(lab);
+}
+
 static void test_base_card(void)
 {
     block_round("node-id=7,extension=off");
@@ -441,6 +465,7 @@ void rfm5565_add_dma_tests(void)
     lab_add_test("dma/start", test_start);
     lab_add_test("dma/nothing", test_nothing);
     lab_add_test("dma/block", test_block);
+    lab_add_test("dma/short", test_short);
     lab_add_test("dma/base-card", test_base_card);
     lab_add_test("dma/frames", test_frames);
     lab_add_test("dma/edges", test_edges);

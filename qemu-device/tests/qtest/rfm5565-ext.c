@@ -19,7 +19,7 @@ static void expect_capabilities(QPCIDevice *pci)
     g_assert_cmphex(qpci_config_readb(pci, at + 3), ==, 4);
     g_assert_cmphex(qpci_config_readl(pci, at + 4), ==, 0x584d4652);
     g_assert_cmphex(qpci_config_readl(pci, at + 8), ==, 0x00020000);
-    g_assert_cmphex(qpci_config_readl(pci, at + 12), ==, 0x3ff);
+    g_assert_cmphex(qpci_config_readl(pci, at + 12), ==, 0x7ff);
     g_assert_cmphex(qpci_config_readl(pci, at + 16), ==, 0);
     for (unsigned i = 2; i < 0x14; i += 2) {    /* nobody can write it */
         uint16_t value = qpci_config_readw(pci, at + i);
@@ -103,7 +103,7 @@ typedef struct Reg {
 static const Reg regs[] = {
     { "ID",               0x000, 4, 1, 0x584d4652 },
     { "VERSION",          0x004, 4, 1, 0x00020000 },
-    { "FEATURES",         0x008, 4, 1, 0x3ff },
+    { "FEATURES",         0x008, 4, 1, 0x7ff },
     { "CONTROL",          0x00c, 4, 1, 0, 1 },
     { "INT_STATUS",       0x020, 4, 1, 0, 0 },
     { "INT_ENABLE",       0x024, 4, 1, 0, 0xf },
@@ -170,7 +170,7 @@ static const unsigned holes[] = {
     0x01c, 0x030, 0x03c, 0x068, 0x07c, 0x08c, 0x0c8, 0x0cc, 0x0f4, 0x0fc,
     0x128, 0x12c, 0x148, 0x14c, 0x154, 0x15c, 0x16c, 0x190, 0x1fc,
     0x218, 0x240, 0x7fc, 0x990,
-    0xbfc, 0xd90, 0x1ffc, 0x6000, 0x3ffc,
+    0xbfc, 0xd90, 0x1ffc, 0x6000, 0x7ffc,
     0x8040, 0x8ffc, 0x9008, 0xfffc,
 };
 

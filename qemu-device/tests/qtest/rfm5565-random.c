@@ -48,7 +48,7 @@ static const Known known[] = {
 
     { 4, X_ID,           1, 0, 0x584d4652, 0 },
     { 4, X_VERSION,      1, 0, 0x00020000, 0 },
-    { 4, X_FEATURES,     1, 0, 0x000003ff, 0 },
+    { 4, X_FEATURES,     1, 0, 0x000007ff, 0 },
     { 4, X_CONTROL,      1, 0, 0,          1 },
     { 4, X_CLOCK,        3, 4, 0,          ALL },   /* and its domain */
     { 4, X_INT_STATUS,   1, 0, 0,          0xf },

@@ -73,6 +73,7 @@ static const char *const features[] = {
 	[__builtin_ctz(RFM_EXT_FEATURE_QUERY)] = "query",
 	[__builtin_ctz(RFM_EXT_FEATURE_REMOTE)] = "remote",
 	[__builtin_ctz(RFM_EXT_FEATURE_BURST)] = "burst",
+	[__builtin_ctz(RFM_EXT_FEATURE_SHORT_DMA)] = "short-dma",
 };
 
 static bool holds(const struct flag *flag, uint32_t lcsr1)
