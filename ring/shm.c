@@ -359,6 +359,8 @@ void rfm_shm_publish(struct rfm_shm *shm)
 
 void rfm_shm_wake(struct rfm_shm *shm)
 {
+	if (!rfm_shm_owes_wake(shm))
+		return;
 	shm->unwoken = 0;
 	if (look_whether_asleep(&shm->map->consumer_sleeps))
 		wake_sleeper(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
@@ -367,8 +369,7 @@ void rfm_shm_wake(struct rfm_shm *shm)
 bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots)
 {
 	rfm_shm_publish(shm);
-	if (rfm_shm_owes_wake(shm))
-		rfm_shm_wake(shm);
+	rfm_shm_wake(shm);
 	announce_sleep(&shm->map->producer_waits, 1);
 	if (!slots_have_room(shm, slots) && !shm->broken)
 		return true;

@@ -120,7 +120,7 @@ static inline bool rfm_shm_owes_wake(const struct rfm_shm *shm)
 	return shm->unwoken;
 }
 
-/** rfm_shm_wake() - producer: wake a consumer that sleeps beside slots */
+/** rfm_shm_wake() - producer: if that is owed, wake a consumer that sleeps beside slots */
 void rfm_shm_wake(struct rfm_shm *shm);
 
 /**

@@ -65,7 +65,7 @@ struct rfm_events {
 	u64 told;			/* rfm_events_missing() when all queues were told of it */
 };
 
-/* Of INTCSR, what the driver wants beside PCI_ENABLE. */
+/* With neither nothing interrupts; PCI_ENABLE is set as it is at reset. */
 #define RFM_INTCSR_ENABLES	(RFM_INTCSR_LOCAL_ENABLE | RFM_INTCSR_DMA0_ENABLE)
 
 /* The DMA engine: under irq.lock, but for what says otherwise. */

@@ -32,8 +32,6 @@
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
 
-/* With neither nothing interrupts; PCI_ENABLE is set as it is at reset. */
-
 /* Where the events come from: the bit in LISR, and the FIFO if there is one. */
 static const struct {
 	u16 lisr;

@@ -55,8 +55,7 @@ void rfm_port_wake_time(void *opaque, uint64_t now)
 	struct rfm_port *port = opaque;
 
 	(void)now;
-	if (rfm_shm_owes_wake(&port->shm))
-		rfm_shm_wake(&port->shm);
+	rfm_shm_wake(&port->shm);
 }
 
 /* --- shared memory -------------------------------------------------------------- */

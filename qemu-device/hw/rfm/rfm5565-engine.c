@@ -147,9 +147,7 @@ static void engine_late(void *opaque)
     Rfm5565State *s = opaque;
 
     rfm5565_lock(s);
-    if (s->link_tx.shm && rfm_shm_owes_wake(&s->tx.shm)) {
-        rfm_shm_wake(&s->tx.shm);
-    }
+    rfm_shm_wake(&s->tx.shm);
     rfm5565_update_and_unlock(s);
 }
 
