@@ -106,7 +106,7 @@ SUITES = [
     system("litmus", "test", 30, 10,
            "ordering on rings of processes, some thousand rounds of each test"),
     system("litmus:million", "check", 600, 60,
-           "a million rounds of each test with packets or a lock, over six rings", "--million"),
+           "a million rounds of each test with packets or a lock, over six rings", "--packets", "1000000"),
     system("big", "test", 20, 10, "many members, and rings that are full"),
     system("faults", "test", 30, 10, "frames that get lost, and members that die"),
     system("forward", "test", 5, 5, "a card forwards what others send, whatever its guest does"),
@@ -194,19 +194,20 @@ SUITES = [
           "make bench, one round: every contender is there, and the report is whole", alone=True),
 
     # --- hours ---
-    *(long(f"litmus:{topology}-{nodes}{part}", 180 if part == "-p" else 20,
+    *(long(f"litmus:{topology}-{nodes}{part}", 20,
            f"ten million rounds of {tests}, {nodes} nodes, {topology}",
            topology, str(nodes), *tests.split())
       for topology, nodes, part, tests in (
-          ("daisy", 2, "", "MP MP+I CoRR SB 2W"), ("daisy", 2, "-p", "MP+P LOCK"),
-          ("daisy", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"), ("daisy", 3, "-p", "MP+P WRC+P LOCK"),
+          ("daisy", 2, "", "MP MP+I CoRR SB 2W"), ("daisy", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"),
           ("daisy", 8, "-a", "MP MP+I CoRR SB"), ("daisy", 8, "-b", "WRC ISA2 2W IRIW"),
-          ("daisy", 8, "-p", "MP+P WRC+P LOCK"),
-          ("hub", 2, "", "MP MP+I CoRR SB 2W"), ("hub", 2, "-p", "MP+P LOCK"),
-          ("hub", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"), ("hub", 3, "-p", "MP+P WRC+P LOCK"),
+          ("hub", 2, "", "MP MP+I CoRR SB 2W"), ("hub", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"),
           ("hub", 8, "-a", "MP MP+I CoRR SB"), ("hub", 8, "-b", "WRC ISA2 2W IRIW"),
-          ("hub", 8, "-p", "MP+P WRC+P LOCK"),
-          ("streams", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"), ("streams", 3, "-p", "MP+P WRC+P LOCK"))),
+          ("streams", 3, "", "MP MP+I CoRR WRC ISA2 SB 2W"))),
+    *(system(f"litmus:packets-{topology}-{nodes}", "long", 900, 60,
+             f"packets and locks on {nodes} nodes, {topology}: its share of ten million rounds of "
+             "each test, over six rings", "--packets", "10000000", topology, str(nodes), alone=True)
+      for topology, nodes in (("daisy", 2), ("daisy", 3), ("daisy", 8),
+                              ("hub", 2), ("hub", 3), ("hub", 8), ("streams", 3))),
     long("big:members", 20, "256 members without machines share 2 MiB for a minute", "members"),
     long("big:saturation", 20, "16 nodes store as fast as they can for a minute", "saturation"),
     long("remote:sums", 120, "sixteen nodes add a hundred thousand times each to one word on a bad ring", "sums"),

@@ -104,7 +104,7 @@ struct plan make_plan(const struct shape *shape, int nodes, uint64_t seed, uint3
 	static const uint32_t leashes[] = { 4, 32, 128, 256, 1024, INSTANCES, INSTANCES, INSTANCES };
 	static const uint32_t rarities[] = { 0, 1, 7, 64 };
 	static const uint32_t pauses[] = { 0, 0, 16, 128, 1024, INSTANCES };
-	static const uint32_t windows[] = { 1, 2, 8, 32 };
+	static const uint32_t windows[] = { 1, 2, 8, 8, 8, 32, 32, 32 };	/* few take longest */
 	uint64_t random = seed ^ (uint64_t)number << 32;
 	struct plan plan = { .number = number };
 
@@ -116,7 +116,7 @@ struct plan make_plan(const struct shape *shape, int nodes, uint64_t seed, uint3
 	plan.leash = leashes[next_random(&random) % 8];
 	plan.follow = rarities[next_random(&random) % 4];
 	plan.pause = pauses[next_random(&random) % 6];
-	plan.window = windows[next_random(&random) % 4];
+	plan.window = windows[next_random(&random) % 8];
 	plan.node[HOME] = next_random(&random) % nodes;
 	return plan;
 }

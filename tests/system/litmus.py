@@ -3,8 +3,10 @@
 """The litmus tests of docs/ordering.md on rings of processes.
 
 litmus.py                                   all rings, some thousand rounds of each test
-litmus.py --million                         what goes to one node, a million rounds of each test in all
-litmus.py --long TOPOLOGY NODES [TEST...]   one ring, ten million rounds of each test
+litmus.py --packets ROUNDS                  what goes to one node: so many rounds of each test, over
+                                            all rings together
+litmus.py --packets ROUNDS TOPOLOGY NODES   what one ring has of them
+litmus.py --long TOPOLOGY NODES TEST...     one ring, ten million rounds of each test
 """
 
 import secrets
@@ -15,10 +17,9 @@ from members import PROGRAMS, Hub, Place
 
 ROUNDS = 20_000
 ADDRESSED_ROUNDS = 2_000        # of what goes to one node and is answered
-MILLION = 1_000_000
 LONG_ROUNDS = 10_000_000
 RINGS = [(topology, nodes) for topology in ("daisy", "hub") for nodes in (2, 3, 8)]
-ADDRESSED = [(2, ["MP+P", "LOCK"]), (3, ["WRC+P"])]     # by the nodes that they need
+PACKETS = [(2, ["MP+P", "LOCK"]), (3, ["WRC+P"])]       # by the nodes that they need
 
 
 def litmus(place, nodes, rounds, addressed, rx, tx, *more):
@@ -42,20 +43,22 @@ def run(topology, nodes, rounds, addressed, *tests):
         return litmus(place, nodes, rounds, addressed, hub.rx("{i}"), hub.tx("{i}"), *tests)
 
 
-def million():
+def packets(rounds, rings):
     failed = False
-    for least, tests in ADDRESSED:
-        rings = [(topology, nodes) for topology, nodes in RINGS if nodes >= least]
+    for least, tests in PACKETS:
+        share = rounds // sum(nodes >= least for _, nodes in RINGS) + 1
         for topology, nodes in rings:
-            failed |= run(topology, nodes, ROUNDS, MILLION // len(rings) + 1, *tests)
+            if nodes >= least:
+                failed |= run(topology, nodes, ROUNDS, share, *tests)
     return failed
 
 
 def main():
     if sys.argv[1:2] == ["--long"]:
         return run(sys.argv[2], int(sys.argv[3]), LONG_ROUNDS, LONG_ROUNDS, *sys.argv[4:])
-    if sys.argv[1:] == ["--million"]:
-        return million()
+    if sys.argv[1:2] == ["--packets"]:
+        named = [(sys.argv[3], int(sys.argv[4]))] if sys.argv[3:] else RINGS
+        return packets(int(sys.argv[2]), named)
     failed = False
     for topology, nodes in [*RINGS, ("streams", 3)]:
         failed |= run(topology, nodes, ROUNDS, ADDRESSED_ROUNDS)
