@@ -89,7 +89,7 @@ struct rfm_dma {
 	struct delayed_work watchdog;	/* looks after @active when no interrupt comes */
 	u64 operations;			/* slices moved */
 	u64 bytes;			/* in them */
-	u64 errors;			/* those that failed */
+	u64 errors;			/* those that failed, short ones too */
 };
 
 /* Memory that the card may use for a command. */

@@ -393,7 +393,10 @@ static int rfm_short_move(struct rfm_card *card, loff_t pos, size_t bytes)
 		return -EINPROGRESS;
 	}
 	hw->dma.active = NULL;
-	return intcsr & RFM_INTCSR_DMA0_NO_ABORT ? 0 : -EIO;
+	if (intcsr & RFM_INTCSR_DMA0_NO_ABORT)
+		return 0;
+	hw->dma.errors++;
+	return -EIO;
 }
 
 static int rfm_short_store(struct rfm_card *card, loff_t pos, size_t bytes)

@@ -75,9 +75,9 @@ static int rfm_request_copy(struct rfm_request *request, size_t bytes)
 
 	if (ret || request->error)
 		return ret;
-	bytes = min_t(size_t, bytes, RFM_IO_TURN);
 	bytes = rfm_io_move(request->file->card, &request->iter, request->pos,
-			    bytes, request->store, &ret);
+			    rfm_io_turn(request->pos, bytes), request->store,
+			    &ret);
 	request->pos += bytes;
 	request->done += bytes;
 	request->refused = RFM_WAY_COPY;

@@ -118,7 +118,7 @@ static int rfm_io_run(struct rfm_card *card, loff_t pos, u8 *data, size_t len,
 }
 
 /*
- * Moves bytes inside the window, no more than RFM_IO_TURN, for it takes no
+ * Moves bytes inside the window, no more than a rfm_io_turn(), for it takes no
  * notice of signals. Writes are posted like stores to a mapping: those made
  * while the card is being pulled out are lost without an error. Returns how
  * many were moved; @error is always set, to 0 if it was all of them.
@@ -178,7 +178,7 @@ static ssize_t rfm_io_copy(struct kiocb *iocb, struct iov_iter *iter,
 
 	do {
 		done += rfm_io_move(card, iter, iocb->ki_pos + done,
-				    min_t(size_t, bytes - done, RFM_IO_TURN),
+				    rfm_io_turn(iocb->ki_pos + done, bytes - done),
 				    store, &error);
 	} while (!error && done < bytes && !rfm_io_interrupted(iocb));
 	iocb->ki_pos += done;

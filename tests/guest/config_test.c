@@ -9,6 +9,7 @@
  */
 
 #include <pthread.h>
+#include <sys/uio.h>
 
 #include "faults.h"
 #include "pair.h"
@@ -223,6 +224,20 @@ static void parity_inhibits_narrow_stores(void)
 	REQUIRE(!set(pair.near, RFM_CONFIG_PARITY, 0));
 	CHECK_EQ(pwrite(pair.near, &byte, 1, PLACE), 1);
 	CHECK_EQ(word_get(pair.near, PLACE), 0x112233445566775a);
+}
+
+/* A long write is made by parts, and none ends inside a word: only its two ends are narrow. */
+static void parity_inhibits_nothing_in_the_middle(void)
+{
+	static uint8_t written[3 * 8192], read[sizeof(written)];
+	const struct iovec out = { written, sizeof(written) };
+
+	memset(written, 0x5a, sizeof(written));
+	REQUIRE(!set(pair.near, RFM_CONFIG_PARITY, RFM_CONFIG_PARITY));
+	CHECK_EQ(pwritev2(pair.near, &out, 1, PLACE + 2, RWF_NOWAIT), sizeof(written));
+	REQUIRE(!set(pair.near, RFM_CONFIG_PARITY, 0));
+	CHECK_EQ(pread(pair.near, read, sizeof(read), PLACE + 2), sizeof(read));
+	CHECK(!memcmp(read + 2, written + 2, sizeof(read) - 4));
 }
 
 static void byte_swap_reverses_fours(void)
@@ -620,6 +635,7 @@ int main(int argc, char **argv)
 		TAP_CASE(transmit_off_is_dark),
 		TAP_CASE(loopback_is_a_ring_of_one),
 		TAP_CASE(parity_inhibits_narrow_stores),
+		TAP_CASE(parity_inhibits_nothing_in_the_middle),
 		TAP_CASE(byte_swap_reverses_fours),
 		TAP_CASE(byte_swaps_are_two),
 		TAP_CASE(byte_swap_reaches_old_mappings),
