@@ -31,6 +31,8 @@ static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 
 /* send.c */
 void rfm_new_epoch(struct rfm_node *node);
+/* Somebody has come or gone. */
+void rfm_members_changed(struct rfm_node *node);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);

@@ -96,7 +96,7 @@ static void expire_sources(struct rfm_node *node, uint64_t now)
 
 		if (source->present && now - since >= RFM_NODE_SILENCE_NS) {
 			source->present = false;
-			rfm_new_epoch(node);
+			rfm_members_changed(node);
 		}
 	}
 }
@@ -111,7 +111,7 @@ uint32_t rfm_node_wake_frames(const struct rfm_node *node)
 	/* In half of a smaller one a packet may find no room beside less than a quarter. */
 	if (node->config.line.paced || node->config.window < 4 * RFM_PACKET_PIECES)
 		return 1;
-	return node->config.window / 4;
+	return (node->config.window < RFM_NODE_WINDOW ? node->config.window : RFM_NODE_WINDOW) / 4;
 }
 
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
@@ -248,7 +248,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		.tick_time = now,
 		.duplicate_notice_time = now - RFM_NODE_HEARTBEAT_NS,
 	};
-	if (config->window > RFM_NODE_WINDOW || config->train > RFM_TRAIN_FRAMES) {
+	if (config->window > RFM_NODE_WINDOW_MAX || config->train > RFM_TRAIN_FRAMES) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -264,6 +264,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 	/* Both copies must find room in every FIFO. */
 	if (config->redundant && node->config.window > RFM_NODE_WINDOW / 2)
 		node->config.window = RFM_NODE_WINDOW / 2;
+	node->window = node->config.window;
 	if (rfm_insert_init(&node->insert, slots) ||
 	    rfm_fifo_init(&node->transmit, RFM_NODE_TX_SLOTS, &config->line, now) ||
 	    rfm_fifo_init(&node->held, RFM_NODE_HELD_SLOTS, &no_line, now)) {

@@ -41,9 +41,10 @@
 #include "ring/line.h"
 #include "ring/link.h"
 
-#define RFM_NODE_WINDOW		1024	/* own frames in flight, by default and at most */
+#define RFM_NODE_WINDOW		1024	/* own frames in flight, by default */
+#define RFM_NODE_WINDOW_MAX	16384	/* and at most, on rings of up to 16 nodes */
 #define RFM_NODE_PACED_WINDOW	256	/* on a paced line: it takes 96 us to send them */
-/* Room for the window of every node, and as much again for what has none. */
+/* Room for RFM_NODE_WINDOW frames of every node, and as much again for what has no window. */
 #define RFM_NODE_TX_SLOTS	(RFM_NODE_WINDOW * RFM_RING_NODES * 2)
 #define RFM_NODE_HELD_SLOTS	4096	/* frames a paused node holds back */
 #define RFM_NODE_HOP_LIMIT	1024	/* twice round the largest ring, each node on a hub */
@@ -214,8 +215,9 @@ struct rfm_node_ops {
  *	nodes with one id the one with the greater value is the later joiner
  *	and leaves
  * @clock_domain: of the node's clock, see rfm_node_set_clock()
- * @window: own frames in flight, 1..RFM_NODE_WINDOW; 0: RFM_NODE_WINDOW. Less on
- *	a paced line (RFM_NODE_PACED_WINDOW) and in redundant mode (half of it)
+ * @window: own frames in flight, 1..RFM_NODE_WINDOW_MAX; 0: RFM_NODE_WINDOW. Less on a paced
+ *	line (RFM_NODE_PACED_WINDOW), in redundant mode (RFM_NODE_WINDOW / 2), and
+ *	where so many of each node on the ring would not fit into half of a FIFO
  * @insert_slots: stores that may wait for credit, a power of two,
  *	RFM_INSERT_SLOTS_MIN..RFM_INSERT_SLOTS; 0: RFM_INSERT_SLOTS
  * @redundant: every update is sent twice; all nodes of a ring alike
@@ -393,6 +395,7 @@ struct rfm_node {
 	uint64_t credit_time;	/* when there was credit again after there had been none */
 	bool break_heard;	/* since then */
 	bool ring_open;		/* nothing comes home: the window is not enforced */
+	uint32_t window;	/* own frames that may be in flight */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time, tick_time;
 	uint64_t silence_grace;	/* until then no source counts as silent */
@@ -745,7 +748,7 @@ static inline bool rfm_node_has_packets(const struct rfm_node *node)
 /**
  * rfm_node_wake_frames() - how many own frames that come home are worth waking up for?
  *
- * For rfm_shm_wait_data(): a quarter of the window, so that nothing waits for room beside so
+ * For rfm_shm_wait_data(): a quarter of the usual window, so that nothing waits for room beside so
  * many; on a paced line each, as the times of later frames follow from when it was taken.
  */
 uint32_t rfm_node_wake_frames(const struct rfm_node *node);

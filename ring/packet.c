@@ -16,7 +16,7 @@
 #define QUEUED	512u
 #define SHARE	256u
 
-_Static_assert(RFM_NODE_WINDOW / 2 == RFM_NODE_PACKETS, "one piece each: half of the window");
+_Static_assert(RFM_NODE_WINDOW / 2 == RFM_NODE_PACKETS, "one piece each: half of the usual window");
 
 static unsigned int pieces_for(unsigned int length)
 {
@@ -44,7 +44,8 @@ static bool window_allows(const struct rfm_node *node, unsigned int pieces)
 	uint32_t ended = atomic_load_explicit(&packets->pieces_ended, memory_order_acquire);
 	uint32_t open = atomic_load_explicit(&packets->pieces_given, memory_order_relaxed) - ended;
 
-	return !open || open + pieces <= node->config.window / 2;
+	return !open || open + pieces <= (node->config.window < RFM_NODE_WINDOW ?
+					  node->config.window : RFM_NODE_WINDOW) / 2;
 }
 
 static bool queue_allows(const struct rfm_node *node, unsigned int pieces)

@@ -190,7 +190,7 @@ static enum freshness check_sequence(struct rfm_node *node, const struct rfm_fra
 	}
 	if (!source->present) {
 		source->present = true;
-		rfm_new_epoch(node);
+		rfm_members_changed(node);
 	}
 	source->heard = now;
 	source->hops = frame->hops;

@@ -16,6 +16,17 @@ void rfm_new_epoch(struct rfm_node *node)
 	node->ops->status(node->opaque, RFM_NODE_EPOCH);
 }
 
+void rfm_members_changed(struct rfm_node *node)
+{
+	uint32_t members = 1, share;
+
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++)
+		members += node->sources[id].present;
+	share = RFM_NODE_TX_SLOTS / 2 / members;
+	node->window = share < node->config.window ? share : node->config.window;
+	rfm_new_epoch(node);
+}
+
 /* --- what may leave ------------------------------------------------------- */
 
 bool rfm_node_signal(const struct rfm_node *node)
@@ -44,7 +55,7 @@ bool rfm_can_originate(const struct rfm_node *node)
 /* How many own frames may enter the transmit FIFO now? */
 static uint32_t credit(const struct rfm_node *node)
 {
-	const uint32_t window = node->config.window;
+	const uint32_t window = node->window;
 	uint64_t in_flight = node->ring_open ? 0 : rfm_in_flight(node);
 
 	/* Others that think the ring open may have filled it beyond their windows. */

@@ -128,9 +128,9 @@ static bool check_numbers(struct rfmring_config *config, const struct open_error
 		return set_open_error(open_error, EINVAL, "the memory must have a multiple of 4096 bytes, "
 				      "up to 256 MiB, not %llu",
 				      (unsigned long long)config->memory_size);
-	if (config->window > RFM_NODE_WINDOW)
+	if (config->window > RFM_NODE_WINDOW_MAX)
 		return set_open_error(open_error, EINVAL, "the window must be 1 to %u frames, not %u",
-				      RFM_NODE_WINDOW, config->window);
+				      RFM_NODE_WINDOW_MAX, config->window);
 	if (config->insert_slots & (config->insert_slots - 1) ||
 	    (config->insert_slots && config->insert_slots < RFM_INSERT_SLOTS_MIN) ||
 	    config->insert_slots > RFM_INSERT_SLOTS)

@@ -151,7 +151,8 @@ struct rfmring_interrupt {
  * @line: "free" (NULL), or "paced", "paced,rate=GBAUD,hop=NS,fibre=M": frames
  *	leave when the hardware's would
  * @pcap: write what passes to this pcapng file; NULL: none
- * @window: own frames in flight, 1..1024; 0: 1024. On a paced line at most 256
+ * @window: own frames in flight, 1..16384; 0: 1024. On a paced line at most 256, in redundant
+ *	mode 512, on a ring of more than 16 nodes 262144 divided by their number
  * @insert_slots: stores that may wait, a power of two from 16 to 2048; 0: 2048
  * @stall_ms: how long a store may wait for room before it is dropped on the
  *	ring, 1..10000; 0: RFMRING_STALL_MS

@@ -7,7 +7,6 @@ of four nodes without machines, two on each host; then a hub on one host, with a
 from there to the other.
 """
 
-import ctypes
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from members import Control, Node, Place, Program, Served, RMHUB
 from libvirt import Daemon, Domains
+from namespaces import at_namespace
 from suite import TOP, clean_console, expect, figure, plan, run, wait_for
 
 DELAY_MS, LOSS_PERCENT, CUT_S = 1, 0.1, 3
@@ -30,13 +30,7 @@ MIB = 1 << 20
 UPDATES = 1_000_000
 ALL_S = 600                             # for a million updates, on a busy host
 OPTIONS = ["--memory", "64M", "--stall-limit-ms", 10000]
-LIBC, CLONE_NEWNET = ctypes.CDLL(None, use_errno=True), 0x40000000
 COUNTER = 8 * MIB                     # where the machine's program counts
-
-
-def set_namespace(file):
-    if LIBC.setns(file.fileno(), CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")
 
 
 class Hosts(Place):
@@ -66,15 +60,9 @@ class Hosts(Place):
             for name in self.names.values():
                 subprocess.run(["ip", "netns", "delete", name], check=False)
 
-    @contextmanager
     def at(self, host):
         """What this thread does, and what it starts, is on that host."""
-        with open("/proc/thread-self/ns/net", "rb") as before, open(f"/run/netns/{self.names[host]}", "rb") as there:
-            set_namespace(there)
-            try:
-                yield
-            finally:
-                set_namespace(before)
+        return at_namespace(self.names[host])
 
     def ip(self, host, *words):
         subprocess.run(["ip", "-n", self.names[host], *words], check=True)

@@ -14,9 +14,9 @@ import threading
 import time
 from pathlib import Path
 
-from hosts import set_namespace
 from hub import arrives, becomes, checksum, fence, know_each_other, node_on, stats, write
 from members import RMNODE, Control, Hub, Place
+from namespaces import at_namespace
 from suite import PATIENCE_S, Skipped, expect, figure, plan, run, wait_for
 
 TAP = "tap0"
@@ -90,15 +90,9 @@ class Net(Place):
         self.ip(node, "addr", "add", f"{address(node)}/24", "dev", TAP)
         self.ip(node, "link", "set", TAP, "up")
 
-    @contextlib.contextmanager
     def at(self, node):
         """What this thread does, and what it starts, is in the namespace of that node."""
-        with open("/proc/thread-self/ns/net", "rb") as before, open(f"/run/netns/{self.names[node - 1]}", "rb") as there:
-            set_namespace(there)
-            try:
-                yield
-            finally:
-                set_namespace(before)
+        return at_namespace(self.names[node - 1])
 
     def ip(self, node, *words):
         subprocess.run(["ip", "-n", self.names[node - 1], *words], check=True)

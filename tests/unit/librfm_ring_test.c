@@ -44,7 +44,7 @@ static void what_means_no_node_is_refused(void **state)
 		{ "ring:unix:/tmp/x?node=1&size=1M&line=", "'line'" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&line=slow", "no line" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&rx=unix:/tmp/y", "rx= or tx=" },
-		{ "ring:unix:/tmp/x?node=1&size=1M&window=1025", "window" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&window=16385", "window" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&priority=100", "priority" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&cpus=3-", "list of processors" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&cpus=0x3", "list of processors" },

@@ -39,6 +39,32 @@ static void the_window_is_kept(void **state)
 	rig_free(rig);
 }
 
+/* A larger one is kept as well, and all nodes together have room in a FIFO, however many they are. */
+static void a_large_window_is_shared(void **state)
+{
+	static const struct { int nodes; uint32_t window; } rings[] = {
+		{ 2, RFM_NODE_WINDOW_MAX }, { 16, RFM_NODE_WINDOW_MAX },
+		{ 20, RFM_NODE_TX_SLOTS / 2 / 20 },
+	};
+	struct rfm_node_config like = rig_config(1, 1);
+
+	(void)state;
+	like.window = RFM_NODE_WINDOW_MAX;
+	for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+		struct rig *rig = rig_new_like(rings[i].nodes, 1, &like);
+
+		for (uint32_t sent = 0; sent <= rings[i].window; sent += 1024) {
+			for (int store = 0; store < 1024; store++)
+				rig_store32(rig, 0, 0, store);
+			rig_pull(rig, 0, 1024);
+		}
+		assert_int_equal(rig_in_flight(rig, 0), rings[i].window);
+		rig_settle(rig);
+		rig_assert_books_closed(rig, 0);
+		rig_free(rig);
+	}
+}
+
 static void fill(struct rig *rig, int peer)
 {
 	for (int i = 0; i < RFM_NODE_WINDOW + RFM_INSERT_SLOTS; i++) {
@@ -674,6 +700,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_window_is_kept),
+		cmocka_unit_test(a_large_window_is_shared),
 		cmocka_unit_test(almost_full_at_three_quarters),
 		cmocka_unit_test(a_store_without_room_is_counted),
 		cmocka_unit_test(a_heartbeat_speaks_for_what_went_before_it),

@@ -563,7 +563,7 @@ static void bad_settings_are_refused_with_a_sentence(void **state)
 		CASE("256 MiB", .memory_size = 4097),
 		CASE("256 MiB", .memory_size = 1ull << 32),
 		CASE("flag", .flags = 0x80000000),
-		CASE("window", .window = 1025),
+		CASE("window", .window = 16385),
 		CASE("power of two", .insert_slots = 3),
 		CASE("from 16 to 2048", .insert_slots = 8),
 		CASE("from 16 to 2048", .insert_slots = 4096),

@@ -24,7 +24,7 @@ static const char usage[] =
 	"  --log text|json|none  what happens: sentences on standard error, or one JSON\n"
 	"                        object a line on standard output\n"
 	"  --line LINE           free, or paced[,rate=GBAUD][,hop=NS][,fibre=M]\n"
-	"  --window N            own frames in flight, 1 to 1024\n"
+	"  --window N            own frames in flight, 1 to 16384\n"
 	"  --insert-slots N      stores that may wait, a power of two from 16 to 2048\n"
 	"  --stall-limit-ms N    how long a store may wait for room\n"
 	"  --redundant           send every update twice\n"
@@ -74,7 +74,7 @@ static const struct row {
 	{ "control", TEXT, .at = AT(control) },
 	{ "log", .kind = LOG },
 	{ "line", TEXT, .at = AT(config.line) },
-	{ "window", NUMBER, AT(config.window), "the window", 1, RFM_NODE_WINDOW, 0 },
+	{ "window", NUMBER, AT(config.window), "the window", 1, RFM_NODE_WINDOW_MAX, 0 },
 	{ "insert-slots", NUMBER, AT(config.insert_slots), "the number of slots", 1,
 	  RFM_INSERT_SLOTS, 0 },
 	{ "stall-limit-ms", NUMBER, AT(config.stall_ms), "the stall limit", 1, 10000, 0 },

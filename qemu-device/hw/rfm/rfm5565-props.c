@@ -102,7 +102,7 @@ static const struct {
     { "stall-limit-ms", "how long a store may wait for room before it is "
       "lost to the ring, 0 to 10000" },
     { "line", "free, or paced[,rate=GBAUD][,hop=NS][,fibre=METRES]" },
-    { "frames-in-flight", "own frames on the ring at a time, 1 to 1024 "
+    { "frames-in-flight", "own frames on the ring at a time, 1 to 16384 "
       "(redundant: at most 512)" },
     { "packing", "put adjacent stores that wait into one frame: on or off" },
     { "train", "frames that share a header where blocks are sent, 1 to 32 "
@@ -206,9 +206,9 @@ static bool check_node(Rfm5565State *s, struct rfm_node_config *config,
         error_setg(errp, "rfm5565: line=%s: %s", s->line, error);
         return false;
     }
-    if (!s->frames_in_flight || s->frames_in_flight > RFM_NODE_WINDOW) {
+    if (!s->frames_in_flight || s->frames_in_flight > RFM_NODE_WINDOW_MAX) {
         error_setg(errp, "rfm5565: frames-in-flight must be 1 to %u, not %u",
-                   RFM_NODE_WINDOW, s->frames_in_flight);
+                   RFM_NODE_WINDOW_MAX, s->frames_in_flight);
         return false;
     }
     if (!s->train || s->train > RFM_TRAIN_FRAMES) {

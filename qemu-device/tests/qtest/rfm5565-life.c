@@ -66,7 +66,7 @@ static const Wrong wrongs[] = {
     { "line=slow",                        "line" },
     { "line=paced,,rate=0",               "line" },
     { "frames-in-flight=0",               "frames-in-flight" },
-    { "frames-in-flight=1025",            "frames-in-flight" },
+    { "frames-in-flight=16385",           "frames-in-flight" },
     { "train=0",                          "train" },
     { "train=33",                         "train" },
     { "redundant=2",                      "redundant" },
