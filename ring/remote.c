@@ -530,10 +530,9 @@ static void run_deadlines(struct rfm_remote *remote, uint64_t now, uint64_t *nex
 			fail_request(remote, request, RFM_REMOTE_DARK);
 		} else if (!here && (!source->present || !source->current.incarnation)) {
 			fail_request(remote, request, RFM_REMOTE_NO_NODE);
-		} else if (!here && request->own_incarnation != remote->node->config.incarnation) {
-			/* The other one takes what is sent now for something new. */
-			begin_anew(remote, request, source->current.incarnation);
-		} else if (!here && source->current.incarnation > request->incarnation) {
+		} else if (!here && (request->own_incarnation != remote->node->config.incarnation ||
+				     source->current.incarnation > request->incarnation)) {
+			/* The other one takes what is sent now for something new, or is another. */
 			begin_anew(remote, request, source->current.incarnation);
 		} else if (now >= request->deadline ||
 			   (is_late(request, now) && !is_open(remote, request))) {

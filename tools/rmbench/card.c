@@ -292,7 +292,7 @@ enum {
 };
 
 #define SAMPLES(_name, _what, _bytes, _beside) \
-	{ .name = _name, .what = _what, .bytes = _bytes, .beside = _beside }
+	{ .name = (_name), .what = (_what), .bytes = (_bytes), .beside = (_beside) }
 #define BY_SIZE(_name) \
 	SAMPLES(_name, _name, 64, NULL), SAMPLES(_name, _name, 256, NULL), \
 	SAMPLES(_name, _name, 1024, NULL), SAMPLES(_name, _name, 4096, NULL), \

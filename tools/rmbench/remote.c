@@ -180,8 +180,9 @@ static void member(struct bench_shared *shared, unsigned int index, void *opaque
 	struct pair pair = { .shared = shared, .ring = open_node(shared, run, index) };
 
 	bench_ready(shared, NODES);
-	while (index)
-		pause();
+	if (index)
+		for (;;)
+			pause();
 	if (run->what == BENCH_STORE_BESIDE_PACKETS || run->what == BENCH_STORE_BESIDE_BULK)
 		measure_stores(&pair, run);
 	else

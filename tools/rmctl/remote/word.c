@@ -64,7 +64,7 @@ static void print_old(const struct change *wanted, uint64_t old)
 
 static int cas(const struct command *cmd, const struct change *wanted)
 {
-	uint64_t old;
+	uint64_t old = 0;
 	int error = change(wanted, &old), status = STATUS_OK;
 	bool changed;
 
@@ -87,7 +87,7 @@ static int cas(const struct command *cmd, const struct change *wanted)
 
 static int add_once(const struct command *cmd, const struct change *wanted)
 {
-	uint64_t old;
+	uint64_t old = 0;
 	int error = change(wanted, &old);
 
 	if (error)
