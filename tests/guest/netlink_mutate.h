@@ -76,10 +76,18 @@ static void put_string(struct genl *genl, const struct spec_attr *attr, uint16_t
 	genl_put(genl, type, text, len + 1);
 }
 
-/* Most ranges are in the memory. */
-static uint64_t range_number(uint16_t number)
+/* What the driver takes: of all that the specification allows it is next to nothing. */
+static bool takes(const struct spec_set *set, uint16_t number, uint64_t *value)
 {
-	return number == RFM_A_RANGE_OFFSET ? below(1 << 20) * 64ull : 1 + below(1 << 16);
+	if (set == &spec_range && number == RFM_A_RANGE_OFFSET)
+		*value = below(1 << 20) * 64ull;
+	else if (set == &spec_range && set->attrs[number].kind == SPEC_U64)
+		*value = 1 + below(1 << 16);
+	else if (set == &spec_card && number == RFM_A_CARD_BURST_PERIOD)
+		*value = (100 + below(999901)) * 1000ull;
+	else
+		return false;
+	return true;
 }
 
 /* An attribute with a value that the specification allows; @card: one that selects it. */
@@ -106,8 +114,8 @@ static void put_attr(struct genl *genl, const struct spec_set *set, uint16_t num
 	else if (attr->kind == SPEC_STRING)
 		put_string(genl, attr, number);
 	else if (spec_is_number(attr)) {
-		value = set == &spec_range && attr->kind == SPEC_U64 && chance(3, 4) ?
-			range_number(number) : good_number(attr);
+		if (!takes(set, number, &value) || chance(1, 4))
+			value = good_number(attr);
 		genl_put(genl, number, &value, spec_size[attr->kind]);
 	} else
 		genl_put(genl, number, NULL, 0);

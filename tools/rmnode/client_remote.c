@@ -136,7 +136,8 @@ static bool add_port(struct ask *ask, const char *word)
 /* All of the file, to be freed; NULL after a sentence was printed. */
 static uint8_t *read_file(const char *path, size_t *length)
 {
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	const bool named = strcmp(path, "-");
+	FILE *file = named ? fopen(path, "re") : stdin;
 	uint8_t *data = malloc(TEXT_MAX + 1);
 	bool good;
 
@@ -146,7 +147,7 @@ static uint8_t *read_file(const char *path, size_t *length)
 		complain("cannot read %s: %s", path, strerror(errno));
 	else if (!*length || *length > TEXT_MAX)
 		good = refuse("a message has 1 to %u bytes here", TEXT_MAX);
-	if (file && file != stdin)
+	if (file && named)
 		fclose(file);
 	if (good)
 		return data;

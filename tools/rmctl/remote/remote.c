@@ -149,7 +149,8 @@ int remote_failed(const struct command *cmd, int error)
 int remote_file(struct command *cmd, const char *name, size_t max, unsigned char **data,
 		size_t *length)
 {
-	FILE *file = strcmp(name, "-") ? fopen(name, "re") : stdin;
+	const bool named = strcmp(name, "-");
+	FILE *file = named ? fopen(name, "re") : stdin;
 	int status = STATUS_OK;
 
 	*data = needed(cmd, malloc(max + 1));
@@ -158,7 +159,7 @@ int remote_file(struct command *cmd, const char *name, size_t max, unsigned char
 		status = failed(cmd, "cannot read %s: %s", name, strerror(errno));
 	else if (!*length || *length > max)
 		status = failed(cmd, "%s has not 1 to %zu bytes", name, max);
-	if (file && file != stdin)
+	if (file && named)
 		fclose(file);
 	return status;
 }
