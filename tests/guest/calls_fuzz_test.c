@@ -165,6 +165,63 @@ static void make_verify(void *at)
 		.timeout_ms = 1 + below(WAIT_MS) };
 }
 
+/* Of several nodes there is none; a READ writes into our places. */
+static void make_remote(void *at)
+{
+	struct rfm_operation *args = at;
+	const bool word = below(2);
+
+	*args = (struct rfm_operation){
+		.op = word ? RFM_OP_CAS + below(2) : below(2) ? RFM_OP_READ + below(2) : RFM_OP_SEND,
+		.node = below(4), .timeout_ms = 1 + below(WAIT_MS), .key = below(4) ? 0 : any() };
+	if (word) {
+		args->width = 4 + 4 * below(2);
+		args->offset = below(PAGE / 8) * 8;
+		args->compare = below(2);
+		args->value = below(2);
+		return;
+	}
+	args->data = (uintptr_t)places + below((PLACES - 1) * PLACE_SIZE);
+	args->length = 1 + below(PAGE);
+	if (args->op == RFM_OP_SEND)
+		args->key = below(8);
+	else
+		args->offset = below(PAGE);
+}
+
+static void make_resync(void *at)
+{
+	*(struct rfm_resync_wait *)at = (struct rfm_resync_wait){
+		.node = below(2) ? RFM_NODE_ALL : below(4), .timeout_ms = 1 + below(WAIT_MS) };
+}
+
+static void make_port(void *at)
+{
+	*(struct rfm_port_listen *)at = (struct rfm_port_listen){
+		.port = below(8), .flags = RFM_PORT_NONBLOCK, .depth = below(20),
+		.length_max = below(2) * (1 + below(PAGE)),
+		.header_size = below(2) * (RFM_MESSAGE_SIZE_VER0 + 8 * below(4)) };
+}
+
+static void make_region(void *at)
+{
+	*(struct rfm_memory_region *)at = (struct rfm_memory_region){
+		.address = (uintptr_t)places + below((PLACES - 1) * PLACE_SIZE),
+		.length = 1 + below(4 * PAGE),
+		.flags = (1 + below(RFM_MEMORY_RIGHTS)) | RFM_MEMORY_NONBLOCK };
+	if (below(2)) {
+		((struct rfm_memory_region *)at)->flags |= RFM_MEMORY_WATCH;
+		((struct rfm_memory_region *)at)->depth = below(600);
+	}
+}
+
+static void make_export(void *at)
+{
+	*(struct rfm_export *)at = (struct rfm_export){
+		.range = below(2) ? near_range() : (struct rfm_range){ 0, 2 * PAGE },
+		.rights = below(RFM_EXPORT_RIGHTS + 1) };
+}
+
 /* Reads any register, and writes the data of an interrupt that is not sent by that. */
 static void make_reg(void *at)
 {
@@ -186,12 +243,15 @@ static void make_reg(void *at)
 		.name = #call, .request = RFM_IOC_##call, .size = sizeof(struct argument),	\
 		.make = how, .errors = { ANY_ERROR, ##__VA_ARGS__ } }
 
+/* How an operation at one node ends. */
+#define ENDS	EHOSTUNREACH, EACCES, EBUSY, ENOLINK, EREMOTEIO, ETIMEDOUT, EINTR, EIO, ENOMEM
+
 static struct call {
 	const char *name;
 	unsigned long request;
 	size_t size;
 	void (*make)(void *at);		/* a right one, where all bytes were 0 */
-	int errors[12];
+	int errors[20];
 	atomic_ulong good, bad;
 } calls[] = {
 	CALL(INFO, rfm_info, NULL),
@@ -211,6 +271,11 @@ static struct call {
 	CALL(VERIFY, rfm_verify, make_verify, ETIMEDOUT, EINTR, ENOBUFS),
 	CALL(REG, rfm_reg, make_reg),
 	CALL(EVENT_COUNTS, rfm_event_counts, NULL),
+	CALL(REMOTE, rfm_operation, make_remote, ENDS, EMSGSIZE, ECONNREFUSED),
+	CALL(RESYNC, rfm_resync_wait, make_resync, ENDS, ENODATA, EALREADY),
+	CALL(PORT, rfm_port_listen, make_port, EADDRINUSE, ENOSPC, EREMOTEIO, EIO, EMFILE),
+	CALL(REGION, rfm_memory_region, make_region, ENOBUFS, ENOSPC, EIO, ENOMEM, EREMOTEIO, EMFILE),
+	CALL(EXPORT, rfm_export, make_export, ENOSPC, EUSERS, EIO),
 };
 
 #define complain(...) do {	\
@@ -249,6 +314,20 @@ static void damage(uint8_t *at, const struct call *call)
 	if (call->make == make_ring_map &&
 	    map->members - (uintptr_t)places >= (PLACES - 1) * PLACE_SIZE)
 		map->members |= 1ull << 63;
+	if (call->make == make_remote) {
+		struct rfm_operation *operation = (void *)at;
+
+		operation->timeout_ms = 1 + operation->timeout_ms % WAIT_MS;
+		if (operation->length > PAGE ||
+		    operation->data - (uintptr_t)places >= (PLACES - 1) * PLACE_SIZE)
+			operation->data |= 1ull << 63;
+	}
+	if (call->make == make_resync)
+		((struct rfm_resync_wait *)at)->timeout_ms = 1 + below(WAIT_MS);
+	if (call->make == make_port)
+		((struct rfm_port_listen *)at)->flags |= RFM_PORT_NONBLOCK;
+	if (call->make == make_region)
+		((struct rfm_memory_region *)at)->flags |= RFM_MEMORY_NONBLOCK;
 	if (call->make == make_listen)
 		((struct rfm_listen *)at)->flags |= RFM_LISTEN_NONBLOCK;
 	if (call->make == make_watch)
@@ -289,7 +368,8 @@ static void one_call(void)
 		complain("%s: took an argument that is not all in memory", call->name);
 	if (ret < 0 && !known_error(call->errors, ARRAY_SIZE(call->errors), errno))
 		complain("%s: %s", call->name, strerror(errno));
-	if (ret >= 0 && (call->make == make_listen || call->make == make_watch))
+	if (ret >= 0 && (call->make == make_listen || call->make == make_watch ||
+			 call->make == make_port || call->make == make_region))
 		keep(&queues[below(QUEUES)], ret);
 }
 
@@ -335,7 +415,8 @@ static void any_queue(void)
 		poll(&poll_fd, 1, 0);
 		if (poll_fd.revents & POLLIN &&
 		    read(poll_fd.fd, events, below(8) ? sizeof(events) : below(300)) < 0 &&
-		    errno != EAGAIN && errno != EINVAL && errno != EBADF && errno != EIO)
+		    errno != EAGAIN && errno != EINVAL && errno != EBADF && errno != EIO &&
+		    errno != EMSGSIZE)
 			complain("read of a queue: %s", strerror(errno));
 	}
 }
@@ -639,6 +720,9 @@ static void cards_work_as_before(void)
 		CHECK_EQ(ret, 0);
 	}
 	for (i = 0; i < plan.cards; i++) {
+		/* The light of a card that was off comes back some time after the call. */
+		while (plan.closed[i] && !ring_is_closed(card[i]) && now_ns() < plan.end + PATIENCE_NS)
+			sleep_ms(10);
 		CHECK_EQ(ring_is_closed(card[i]), plan.closed[i]);
 		CHECK_EQ(ioctl(card[i], RFM_IOC_INFO, &info), 0);
 		CHECK_EQ(info.watches, 0);

@@ -85,6 +85,10 @@ static bool takes(const struct spec_set *set, uint16_t number, uint64_t *value)
 		*value = 1 + below(1 << 16);
 	else if (set == &spec_card && number == RFM_A_CARD_BURST_PERIOD)
 		*value = (100 + below(999901)) * 1000ull;
+	else if (set == &spec_card && number == RFM_A_CARD_BURST_OFFSET)
+		*value = below(1 << 10) * 4096ull;
+	else if (set == &spec_card && number == RFM_A_CARD_BURST_LENGTH)
+		*value = below(1 << 6) * 4096ull;
 	else
 		return false;
 	return true;
