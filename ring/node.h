@@ -510,6 +510,14 @@ bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 		    unsigned int len, uint64_t now);
 
 /**
+ * rfm_node_store_run() - the same of any length, as frames that end at multiples of 64
+ *
+ * As quick as a copy where there is room for all of it.
+ */
+bool rfm_node_store_run(struct rfm_node *node, uint32_t offset, const void *data,
+			unsigned int len, uint64_t now);
+
+/**
  * rfm_node_interrupt() - send a network interrupt
  * @dest: target node, ignored with the global bit
  * @kind: NIC command, 4 bits

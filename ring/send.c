@@ -106,6 +106,14 @@ bool rfm_node_may_store(struct rfm_node *node)
 	return rfm_insert_has_room(&node->insert);
 }
 
+/* Bytes to the next multiple of those of a frame. */
+static unsigned int part_of_run(uint32_t address, unsigned int len)
+{
+	unsigned int to_end = RFM_FRAME_DATA_MAX - address % RFM_FRAME_DATA_MAX;
+
+	return len < to_end ? len : to_end;
+}
+
 static bool queue_store(struct rfm_node *node, uint32_t address, const void *data,
 			unsigned int len, uint64_t now)
 {
@@ -138,6 +146,57 @@ bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 	/* The address offset wraps inside it. */
 	fits = queue_store(node, address, data, to_end, now);
 	return queue_store(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
+}
+
+/* Of what follows one behind the other, and for what there is room: one look, one wake-up. */
+static void place_run(struct rfm_node *node, uint32_t address, const uint8_t *data,
+		      unsigned int len, uint64_t now)
+{
+	uint32_t count = 0;
+
+	while (len) {
+		unsigned int part = part_of_run(address, len);
+		struct rfm_insert_record *record = rfm_insert_place(&node->insert, count++);
+
+		record->time = now;
+		record->address = address;
+		record->type = RFM_FRAME_DATA;
+		record->length = part;
+		record->dest = record->kind = 0;
+		memcpy(record->data, data, part);
+		address += part;
+		data += part;
+		len -= part;
+	}
+	if (rfm_insert_commit(&node->insert, count))
+		node->ops->kick(node->opaque);
+}
+
+bool rfm_node_store_run(struct rfm_node *node, uint32_t offset, const void *data,
+			unsigned int len, uint64_t now)
+{
+	uint32_t address = (offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED)) %
+			   RFM_RING_SPACE;
+	const struct rfm_insert *insert = &node->insert;
+	const uint8_t *from = data;
+	bool fits = true;
+
+	if (!atomic_load_explicit(&insert->offline, memory_order_relaxed) &&
+	    len <= RFM_RING_SPACE - address &&
+	    rfm_insert_used(insert) + len / RFM_FRAME_DATA_MAX + 2 <= insert->size / 2) {
+		if (len)
+			place_run(node, address, from, len, now);
+		return true;
+	}
+	while (len) {
+		unsigned int part = part_of_run(offset, len);
+
+		fits &= rfm_node_store(node, offset, from, part, now);
+		offset += part;
+		from += part;
+		len -= part;
+	}
+	return fits;
 }
 
 enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_insert_record *command)

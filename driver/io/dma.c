@@ -28,7 +28,7 @@
 #include "io/dma.h"
 
 /* Read when the driver is bound to a card. */
-static unsigned int dma_slice = 256 * 1024;
+static unsigned int dma_slice = 512 * 1024;
 module_param(dma_slice, uint, 0444);
 MODULE_PARM_DESC(dma_slice, "bytes that the DMA engine moves in one go, 4096 to 8388600");
 

@@ -39,7 +39,7 @@ static void the_window_is_kept(void **state)
 	rig_free(rig);
 }
 
-/* A larger one is kept as well, and all nodes together have room in a FIFO, however many they are. */
+/* A larger one is kept as well; and in a FIFO is room for all nodes, as many as there are. */
 static void a_large_window_is_shared(void **state)
 {
 	static const struct { int nodes; uint32_t window; } rings[] = {
@@ -86,6 +86,43 @@ static void almost_full_at_three_quarters(void **state)
 	assert_true(rfm_node_tx_almost_full(node));
 	rig_settle(rig);
 	assert_false(rfm_node_tx_almost_full(node));
+	rig_free(rig);
+}
+
+/* A run is the stores that it is made of, also where there is no room for all, or none leave. */
+static void a_run_is_its_stores(void **state)
+{
+	static const uint32_t places[] = { 50, 64, 128, 192, 256, 320, 350 };
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_node *node = &rig->peers[0].node;
+	uint8_t data[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = i * 7;
+	assert_true(rfm_node_store_run(node, places[0], data, sizeof(data), rig->now));
+	assert_true(rfm_node_store_run(node, places[0], data, 0, rig->now));
+	rig_settle(rig);
+	assert_int_equal(rig->peers[1].stored_count, 6);
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(rig->peers[1].stored[i].offset, places[i]);
+		assert_int_equal(rig->peers[1].stored[i].len, places[i + 1] - places[i]);
+	}
+	assert_memory_equal(rig->peers[1].memory + places[0], data, sizeof(data));
+
+	for (int i = 0; i < RFM_NODE_WINDOW + RFM_INSERT_SLOTS - 4; i++)
+		rig_store32(rig, 0, 0, i);
+	assert_false(rfm_node_store_run(node, places[0], data, sizeof(data), rig->now));
+	assert_int_equal(rig_stats(rig, 0).full, 2);
+	rig_settle(rig);
+	rig_advance(rig, 600 * MS);
+	assert_int_equal(rig_stats(rig, 0).lost, 2);
+	assert_int_equal(rig_stats(rig, 1).missed, 2);
+	rig_assert_books_closed(rig, 0);
+
+	rig_disconnect(rig, 0);
+	assert_true(rfm_node_store_run(node, places[0], data, sizeof(data), rig->now));
+	assert_int_equal(rig_stats(rig, 0).dark, 6);
 	rig_free(rig);
 }
 
@@ -702,6 +739,7 @@ int main(void)
 		cmocka_unit_test(the_window_is_kept),
 		cmocka_unit_test(a_large_window_is_shared),
 		cmocka_unit_test(almost_full_at_three_quarters),
+		cmocka_unit_test(a_run_is_its_stores),
 		cmocka_unit_test(a_store_without_room_is_counted),
 		cmocka_unit_test(a_heartbeat_speaks_for_what_went_before_it),
 		cmocka_unit_test(room_is_announced),

@@ -526,7 +526,7 @@ static void sizes_out_of_range_are_refused(void **state)
 	static const struct {
 		uint32_t window, insert_slots;
 	} wrong[] = {
-		{ RFM_NODE_WINDOW + 1, 0 }, { UINT32_MAX, 0 }, { 0, 1 },
+		{ RFM_NODE_WINDOW_MAX + 1, 0 }, { UINT32_MAX, 0 }, { 0, 1 },
 		{ 0, RFM_INSERT_SLOTS_MIN / 2 }, { 0, 17 }, { 0, 2047 },
 		{ 0, 2 * RFM_INSERT_SLOTS }, { 0, 0x80000000u }, { 0, UINT32_MAX },
 	};

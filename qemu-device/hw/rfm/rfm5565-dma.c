@@ -355,20 +355,15 @@ static void store_run(Rfm5565State *s, uint32_t card, const uint8_t *data,
                       uint32_t len)
 {
     uint64_t now = rfm5565_now();
-    bool sent = true;
+    bool sent;
 
     if (!len) {
         return;
     }
     rfm5565_memory_put(s, card, data, len);
-    while (len) {
-        uint32_t part = MIN(len, FRAME - card % FRAME);
-
-        sent &= rfm5565_memory_send(s, card, data, part, now);
-        card += part;
-        data += part;
-        len -= part;
-    }
+    sent = s->planes_on_store
+           ? rfm5565_planes_store_run(s, card, data, len, now)
+           : rfm_node_store_run(&s->node, card, data, len, now);
     if (!sent) {
         rfm5565_latch(s, RFM_LISR_TX_FULL);
     }

@@ -243,6 +243,8 @@ void rfm5565_planes_written(Rfm5565State *s, uint8_t from, uint32_t offset,
 void rfm5565_planes_merge(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                           uint32_t len);
 bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len);
+bool rfm5565_planes_store_run(Rfm5565State *s, uint32_t offset,
+                              const uint8_t *data, unsigned len, uint64_t now);
 bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                           unsigned len, uint64_t now);
 

@@ -176,8 +176,21 @@ static void G_NO_INLINE store_for_slots(Rfm5565State *s,
     rfm5565_slots_after(s, update, &touched);
 }
 
-void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
-                          unsigned len, const struct rfm_origin *origin)
+/* Is all of it received, and does nobody look there? */
+static bool is_plain(const struct rfm_granules *granules, uint32_t offset,
+                     unsigned len)
+{
+    bool on;
+
+    return !rfm_granules_any(granules, RFM_GRANULES_WATCH, offset, len) &&
+           !rfm_granules_any(granules, RFM_GRANULES_OWNED, offset, len) &&
+           !rfm_granules_any(granules, RFM_GRANULES_SLOT, offset, len) &&
+           rfm_granules_run(granules, RFM_GRANULES_RX, offset, len, &on) ==
+           len && on;
+}
+
+static void apply_frame(Rfm5565State *s, uint32_t offset, const void *data,
+                        unsigned len, const struct rfm_origin *origin)
 {
     const struct rfm_granules *granules = &s->ext.granules;
     const Rfm5565Update update = {
@@ -192,6 +205,32 @@ void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
     if (rfm_granules_any(granules, RFM_GRANULES_OWNED, offset, len)) {
         s->ext.conflicts++;
         rfm5565_event_update(s, RFM_RECORD_CONFLICT, &update, 0, 0);
+    }
+}
+
+/* An update, or as many as a train has: each is of the next number. */
+void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len, const struct rfm_origin *origin)
+{
+    bool plain = is_plain(&s->ext.granules, offset, len);
+    struct rfm_origin each = *origin;
+    const uint8_t *from = data;
+
+    if (plain) {
+        rfm5565_memory_put(s, offset, data, len);
+    }
+    while (len && (!plain || s->ext.writers)) {
+        unsigned piece = MIN(len, RFM_FRAME_DATA_MAX);
+
+        if (plain) {
+            note_other(s, offset, piece, &each);
+        } else {
+            apply_frame(s, offset, from, piece, &each);
+        }
+        offset += piece;
+        from += piece;
+        len -= piece;
+        each.seq++;
     }
 }
 
@@ -239,9 +278,9 @@ bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len)
     return rfm_granules_any(&s->ext.granules, RFM_GRANULES_TX, offset, len);
 }
 
-/* As rfm_node_store(), of what is to be sent. */
-bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                          unsigned len, uint64_t now)
+/* As rfm_node_store(), or with @run rfm_node_store_run(), of what is sent. */
+static bool send_granules(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                          unsigned len, uint64_t now, bool run)
 {
     bool fits = true;
 
@@ -255,7 +294,9 @@ bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                                           offset, len, &on);
 
         if (on) {
-            fits &= rfm_node_store(&s->node, offset, data, piece, now);
+            fits &= run
+                  ? rfm_node_store_run(&s->node, offset, data, piece, now)
+                  : rfm_node_store(&s->node, offset, data, piece, now);
         } else {
             s->ext.filtered_tx += piece;
         }
@@ -264,6 +305,18 @@ bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
         len -= piece;
     }
     return fits;
+}
+
+bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                          unsigned len, uint64_t now)
+{
+    return send_granules(s, offset, data, len, now, false);
+}
+
+bool rfm5565_planes_store_run(Rfm5565State *s, uint32_t offset,
+                              const uint8_t *data, unsigned len, uint64_t now)
+{
+    return send_granules(s, offset, data, len, now, true);
 }
 
 /* --- planes: under both locks --------------------------------------------- */

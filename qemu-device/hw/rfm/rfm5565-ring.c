@@ -32,22 +32,11 @@ static void card_apply(void *opaque, uint32_t offset, const void *data,
 {
     Rfm5565State *s = opaque;
 
-    struct rfm_origin each = *origin;
-    const uint8_t *from = data;
-
     trace_rfm5565_receive(s->node_id, offset, len);
-    if (!s->ext.planes_on_update) {
+    if (s->ext.planes_on_update) {
+        rfm5565_planes_apply(s, offset, data, len, origin);
+    } else {
         rfm5565_memory_put(s, offset, data, len);
-        return;
-    }
-    while (len) {
-        unsigned piece = MIN(len, RFM_FRAME_DATA_MAX);
-
-        rfm5565_planes_apply(s, offset, from, piece, &each);
-        offset += piece;
-        from += piece;
-        len -= piece;
-        each.seq++;
     }
 }
 
