@@ -33,6 +33,8 @@ static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 void rfm_new_epoch(struct rfm_node *node);
 /* Somebody has come or gone. */
 void rfm_members_changed(struct rfm_node *node);
+/* An own heartbeat is, which took so long once round. */
+void rfm_heartbeat_home(struct rfm_node *node, uint64_t turn_ns, uint64_t now);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);

@@ -264,7 +264,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 	/* Both copies must find room in every FIFO. */
 	if (config->redundant && node->config.window > RFM_NODE_WINDOW / 2)
 		node->config.window = RFM_NODE_WINDOW / 2;
-	node->window = node->config.window;
+	node->window = node->config.window < RFM_NODE_WINDOW ? node->config.window : RFM_NODE_WINDOW;
 	if (rfm_insert_init(&node->insert, slots) ||
 	    rfm_fifo_init(&node->transmit, RFM_NODE_TX_SLOTS, &config->line, now) ||
 	    rfm_fifo_init(&node->held, RFM_NODE_HELD_SLOTS, &no_line, now)) {
@@ -346,7 +346,8 @@ bool rfm_node_past_is_sound(const struct rfm_node_past *past)
 	}
 	return stats->home <= stats->sent && stats->lost == stats->sent - stats->home &&
 	       stats->received == received && stats->missed == missed &&
-	       stats->tx_peak <= RFM_NODE_TX_SLOTS && stats->insert_peak <= RFM_INSERT_SLOTS;
+	       stats->tx_peak <= RFM_NODE_TX_SLOTS &&
+	       stats->insert_peak <= 2 * RFM_INSERT_SLOTS;	/* with the reserve */
 }
 
 void rfm_node_load(struct rfm_node *node, const struct rfm_node_past *past)

@@ -37,10 +37,8 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 		else
 			node->stats.late += frame->count;
 	}
-	if (frame->type == RFM_FRAME_HEARTBEAT) {
-		node->turn_ns = rfm_elapsed_ns(frame->time_ns, rfm_node_clock(node, now));
-		node->turn_time = now;
-	}
+	if (frame->type == RFM_FRAME_HEARTBEAT)
+		rfm_heartbeat_home(node, rfm_elapsed_ns(frame->time_ns, rfm_node_clock(node, now)), now);
 	if (frame->type == RFM_FRAME_PACKET && last > node->home_seq)
 		rfm_packet_home(node, frame);
 	/* What a node on the way has not stored is as good as lost. */

@@ -16,15 +16,37 @@ void rfm_new_epoch(struct rfm_node *node)
 	node->ops->status(node->opaque, RFM_NODE_EPOCH);
 }
 
-void rfm_members_changed(struct rfm_node *node)
+/* How large may the window be, that those of all members have room in half of a FIFO? */
+static uint32_t share_of_fifo(const struct rfm_node *node)
 {
 	uint32_t members = 1, share;
 
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++)
 		members += node->sources[id].present;
 	share = RFM_NODE_TX_SLOTS / 2 / members;
-	node->window = share < node->config.window ? share : node->config.window;
+	return share < node->config.window ? share : node->config.window;
+}
+
+/* A smaller window holds at once. */
+void rfm_members_changed(struct rfm_node *node)
+{
+	uint32_t share = share_of_fifo(node);
+
+	if (node->window > share)
+		node->window = share;
 	rfm_new_epoch(node);
+}
+
+/*
+ * A larger one only when all have been heard: behind a node that stands still others seem to be
+ * gone, while what they have sent waits there. But then no heartbeat comes home, nor a second.
+ */
+void rfm_heartbeat_home(struct rfm_node *node, uint64_t turn_ns, uint64_t now)
+{
+	if (node->turn_ns)
+		node->window = share_of_fifo(node);
+	node->turn_ns = turn_ns;
+	node->turn_time = now;
 }
 
 /* --- what may leave ------------------------------------------------------- */

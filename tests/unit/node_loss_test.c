@@ -39,6 +39,35 @@ static void the_window_is_kept(void **state)
 	rig_free(rig);
 }
 
+/* At least. */
+static void send_as_many(struct rig *rig, int peer, uint32_t frames)
+{
+	for (uint32_t sent = 0; sent <= frames; sent += 1024) {
+		for (int store = 0; store < 1024; store++)
+			rig_store32(rig, peer, 0, store);
+		rig_pull(rig, peer, 1024);
+	}
+}
+
+/* Behind a node that stands still others seem to be gone, but their frames wait there. */
+static void a_standstill_makes_no_window_larger(void **state)
+{
+	struct rfm_node_config like = rig_config(1, 1);
+	struct rig *rig;
+
+	(void)state;
+	like.window = RFM_NODE_WINDOW_MAX;
+	rig = rig_new_like(20, 1, &like);
+	rig_advance(rig, 600 * MS);
+	for (int i = 0; i < 25; i++) {
+		rig->now += 100 * MS;
+		rfm_node_tick(&rig->peers[0].node, rig->now);
+	}
+	assert_false(rig->peers[0].node.sources[2].present);
+	assert_int_equal(rig->peers[0].node.window, RFM_NODE_TX_SLOTS / 2 / 20);
+	rig_free(rig);
+}
+
 /* A larger one is kept as well; and in a FIFO is room for all nodes, as many as there are. */
 static void a_large_window_is_shared(void **state)
 {
@@ -53,11 +82,10 @@ static void a_large_window_is_shared(void **state)
 	for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
 		struct rig *rig = rig_new_like(rings[i].nodes, 1, &like);
 
-		for (uint32_t sent = 0; sent <= rings[i].window; sent += 1024) {
-			for (int store = 0; store < 1024; store++)
-				rig_store32(rig, 0, 0, store);
-			rig_pull(rig, 0, 1024);
-		}
+		/* Only when all have been heard. */
+		assert_int_equal(rig->peers[0].node.window, RFM_NODE_WINDOW);
+		rig_advance(rig, 600 * MS);
+		send_as_many(rig, 0, rings[i].window);
 		assert_int_equal(rig_in_flight(rig, 0), rings[i].window);
 		rig_settle(rig);
 		rig_assert_books_closed(rig, 0);
@@ -738,6 +766,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_window_is_kept),
 		cmocka_unit_test(a_large_window_is_shared),
+		cmocka_unit_test(a_standstill_makes_no_window_larger),
 		cmocka_unit_test(almost_full_at_three_quarters),
 		cmocka_unit_test(a_run_is_its_stores),
 		cmocka_unit_test(a_store_without_room_is_counted),

@@ -479,7 +479,7 @@ static void false_books(void **state)
 		{ &past.stats.lost, 1 }, { &past.stats.received, 1 }, { &past.stats.missed, 1 },
 		{ &past.sources[9].received, 1 }, { &past.sources[9].missed, -1ull },
 		{ &past.stats.tx_peak, RFM_NODE_TX_SLOTS }, { &past.stats.tx_peak, 1ull << 32 },
-		{ &past.stats.insert_peak, RFM_INSERT_SLOTS },
+		{ &past.stats.insert_peak, 2 * RFM_INSERT_SLOTS },
 		{ &past.stats.insert_peak, 1ull << 32 },
 	};
 

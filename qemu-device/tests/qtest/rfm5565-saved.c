@@ -356,7 +356,7 @@ static void test_impossible_books(void)
         { 6, 1 },                       /* received of all nodes */
         { 10, -1ull },                  /* missed */
         { 20, 1 << 20 }, { 20, 1ull << 32 },    /* tx_peak */
-        { 21, 2049 }, { 21, 1ull << 32 },       /* insert_peak */
+        { 21, 4097 }, { 21, 1ull << 32 },       /* insert_peak */
         { 27 + 3, 1 },                        /* received of node 0 */
         { 27 + 4, 1 },                        /* missed */
     };
