@@ -23,6 +23,12 @@ static inline uint64_t rfm_elapsed_ns(uint64_t then, uint64_t now)
 	return now > then ? now - then : 1;
 }
 
+/* The window as it is where no round takes long: what is shared out by it does not grow. */
+static inline uint32_t rfm_usual_window(const struct rfm_node *node)
+{
+	return node->config.window < RFM_NODE_WINDOW ? node->config.window : RFM_NODE_WINDOW;
+}
+
 /* Own frames between their number and their return. */
 static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 {
@@ -33,7 +39,7 @@ static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 void rfm_new_epoch(struct rfm_node *node);
 /* Somebody has come or gone. */
 void rfm_members_changed(struct rfm_node *node);
-/* An own heartbeat is, which took so long once round. */
+/* An own heartbeat has come home, which took so long once round. */
 void rfm_heartbeat_home(struct rfm_node *node, uint64_t turn_ns, uint64_t now);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);

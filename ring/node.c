@@ -111,7 +111,7 @@ uint32_t rfm_node_wake_frames(const struct rfm_node *node)
 	/* In half of a smaller one a packet may find no room beside less than a quarter. */
 	if (node->config.line.paced || node->config.window < 4 * RFM_PACKET_PIECES)
 		return 1;
-	return (node->config.window < RFM_NODE_WINDOW ? node->config.window : RFM_NODE_WINDOW) / 4;
+	return rfm_usual_window(node) / 4;
 }
 
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
@@ -264,7 +264,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 	/* Both copies must find room in every FIFO. */
 	if (config->redundant && node->config.window > RFM_NODE_WINDOW / 2)
 		node->config.window = RFM_NODE_WINDOW / 2;
-	node->window = node->config.window < RFM_NODE_WINDOW ? node->config.window : RFM_NODE_WINDOW;
+	node->window = rfm_usual_window(node);
 	if (rfm_insert_init(&node->insert, slots) ||
 	    rfm_fifo_init(&node->transmit, RFM_NODE_TX_SLOTS, &config->line, now) ||
 	    rfm_fifo_init(&node->held, RFM_NODE_HELD_SLOTS, &no_line, now)) {

@@ -44,8 +44,7 @@ static bool window_allows(const struct rfm_node *node, unsigned int pieces)
 	uint32_t ended = atomic_load_explicit(&packets->pieces_ended, memory_order_acquire);
 	uint32_t open = atomic_load_explicit(&packets->pieces_given, memory_order_relaxed) - ended;
 
-	return !open || open + pieces <= (node->config.window < RFM_NODE_WINDOW ?
-					  node->config.window : RFM_NODE_WINDOW) / 2;
+	return !open || open + pieces <= rfm_usual_window(node) / 2;
 }
 
 static bool queue_allows(const struct rfm_node *node, unsigned int pieces)

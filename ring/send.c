@@ -136,6 +136,17 @@ static unsigned int part_of_run(uint32_t address, unsigned int len)
 	return len < to_end ? len : to_end;
 }
 
+static void fill_store(struct rfm_insert_record *record, uint32_t address, const void *data,
+		       unsigned int len, uint64_t now)
+{
+	record->time = now;
+	record->address = address;
+	record->type = RFM_FRAME_DATA;
+	record->length = len;
+	record->dest = record->kind = 0;
+	memcpy(record->data, data, len);
+}
+
 static bool queue_store(struct rfm_node *node, uint32_t address, const void *data,
 			unsigned int len, uint64_t now)
 {
@@ -144,12 +155,7 @@ static bool queue_store(struct rfm_node *node, uint32_t address, const void *dat
 
 	if (result != RFM_INSERT_OK)
 		return result != RFM_INSERT_FULL;
-	record->time = now;
-	record->address = address;
-	record->type = RFM_FRAME_DATA;
-	record->length = len;
-	record->dest = record->kind = 0;
-	memcpy(record->data, data, len);
+	fill_store(record, address, data, len, now);
 	if (rfm_insert_commit(&node->insert, 1))
 		node->ops->kick(node->opaque);
 	return true;
@@ -178,14 +184,8 @@ static void place_run(struct rfm_node *node, uint32_t address, const uint8_t *da
 
 	while (len) {
 		unsigned int part = part_of_run(address, len);
-		struct rfm_insert_record *record = rfm_insert_place(&node->insert, count++);
 
-		record->time = now;
-		record->address = address;
-		record->type = RFM_FRAME_DATA;
-		record->length = part;
-		record->dest = record->kind = 0;
-		memcpy(record->data, data, part);
+		fill_store(rfm_insert_place(&node->insert, count++), address, data, part, now);
 		address += part;
 		data += part;
 		len -= part;

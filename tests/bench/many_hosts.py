@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a ring costs whose members are on hosts of their own: docs/performance.md, "Over many hosts".
+"""What a ring costs whose members are on hosts of their own: docs/hosts.md, "How fast it is".
 
 many_hosts.py [--delays MS,...] [--hosts N,...] [--windows FRAMES,...]
 
