@@ -29,13 +29,14 @@ def rows(lab, *words, timeout=300):
 def answering(lab, *where):
     """Meanwhile machine 2 answers; without `where` at its card."""
     words = where or ("/dev/rfm0", AT)
-    answers = lab.start(2, "rmbench", "answer", *words)
+    answers = lab.start(2, "sh", "-c", 'echo $$; exec rmbench answer "$@"', "sh", *words)
+    process = answers.line()
     try:
         answers.line()
         yield
     finally:
-        lab.run(2, "pkill", "-f", "rmbench answer " + " ".join(map(str, words)), check=False)
-        answers.stop()
+        lab.run(2, "kill", process)     # two that answer would be twice as slow
+        answers.wait()
 
 
 def figures(row):

@@ -469,8 +469,6 @@ int bench_card_answer(const char *device, uint64_t offset)
 
 	if (place_open(&place, device, offset))
 		return 1;
-	printf("ready\n");
-	fflush(stdout);
 	card_answer(&place);
 	fprintf(stderr, "rmbench: %s: %s\n", device, strerror(errno));
 	return 1;

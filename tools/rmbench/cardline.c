@@ -244,12 +244,18 @@ int card_answer(const struct bench_place *place)
 {
 	uint64_t told = 0, known = *word(place, QUESTION), now;
 	enum card_way way = CARD_IDLE;
+	bool ready = false;
 	struct bench_line line;
 
 	line_start_ticking();
 	for (;;) {
 		if (open_line(&line, place, way, QUESTION))
 			return -1;
+		if (!ready) {
+			puts("ready");
+			fflush(stdout);
+			ready = true;
+		}
 		if (told)
 			*word(place, ANSWER) = known = told;
 		/* What was told while nobody watched, behind interrupts. */

@@ -42,7 +42,7 @@ int place_open(struct bench_place *place, const char *device, uint64_t offset);
 int card_ask(const struct bench_place *place, unsigned int node, enum card_way way,
 	     enum card_step step, uint64_t for_ns, struct bench_samples *samples);
 
-/** card_answer() - for whoever asks; returns -1 with errno */
+/** card_answer() - for whoever asks, once it has printed "ready"; returns -1 with errno */
 int card_answer(const struct bench_place *place);
 
 #endif
