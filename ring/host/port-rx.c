@@ -34,6 +34,9 @@ bool rfm_port_rx_sleep(void *opaque)
 {
 	struct rfm_port *port = opaque;
 
+	if (port->woken)
+		rfm_shm_clear_wakeup(&port->shm, false);
+	port->woken = false;
 	return rfm_shm_wait_data(&port->shm, 1);
 }
 

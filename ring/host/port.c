@@ -71,7 +71,7 @@ void rfm_port_close_shm(struct rfm_port *port)
 {
 	rfm_loop_unwatch(port->loop, &port->wake_watch);
 	rfm_shm_close(&port->shm);
-	port->full = false;
+	port->full = port->woken = false;
 }
 
 static void tell_state(const struct rfm_port *port)
@@ -144,10 +144,11 @@ void rfm_port_mark_up(struct rfm_port *port)
 
 /* --- shared memory -------------------------------------------------------------- */
 
+/* Who receives looks for edges: a wake-up is taken when all that it told of has gone on. */
 bool rfm_port_watch_shm(struct rfm_port *port)
 {
-	return !rfm_loop_watch(port->loop, &port->wake_watch,
-			       port->shm.fds[port->sending ? 2 : 1], EPOLLIN);
+	return !rfm_loop_watch(port->loop, &port->wake_watch, port->shm.fds[port->sending ? 2 : 1],
+			       port->sending ? EPOLLIN : EPOLLIN | EPOLLET);
 }
 
 static void shm_ready(void *opaque, uint32_t events, uint64_t now)
@@ -156,7 +157,10 @@ static void shm_ready(void *opaque, uint32_t events, uint64_t now)
 
 	(void)events;
 	(void)now;
-	rfm_shm_clear_wakeup(&port->shm, port->sending);
+	if (port->sending)
+		rfm_shm_clear_wakeup(&port->shm, true);
+	else
+		port->woken = true;
 	rfm_poller_activate(&port->poller);
 }
 
