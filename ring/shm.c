@@ -21,6 +21,10 @@
  *   round that, but each call on a socket can say for itself that it does not
  *   wait. A datagram socket does not end when the other end does, so its
  *   reader is not woken over and over; the stream beside it tells of that.
+ * - A wake-up that finds the socket full is not needed: the one that filled it
+ *   has still to be told of, or been told of, and then one is taken before its
+ *   reader says again that it sleeps, and looks. So a reader that is told of
+ *   edges takes one for each; some may lie there for ever.
  * - A slot's cache lines live in the other side's cache when its turn comes,
  *   and fetching them takes longer than all the rest. So each side asks for
  *   those of a slot that comes soon: the producer to write to, the consumer
@@ -164,7 +168,7 @@ int rfm_shm_create(struct rfm_shm *shm, uint32_t slots)
 
 /* --- wake-ups: nothing here may wait -------------------------------------- */
 
-/* If it takes no more, what it holds already wakes as well. */
+/* If it takes no more, there is one that has not been answered yet: see above. */
 static void wake(int fd)
 {
 	(void)!send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);

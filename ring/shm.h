@@ -164,7 +164,12 @@ bool rfm_shm_pending(const struct rfm_shm *shm);
  */
 bool rfm_shm_wait_data(struct rfm_shm *shm, uint32_t frames);
 
-/** rfm_shm_clear_wakeup() - either side, when its socket is readable: take one wake-up */
+/**
+ * rfm_shm_clear_wakeup() - either side, when its socket is readable: take one wake-up
+ *
+ * Who is told of edges takes one for each that he was told of, before he says again that he
+ * sleeps.
+ */
 void rfm_shm_clear_wakeup(struct rfm_shm *shm, bool producer);
 
 #endif

@@ -274,8 +274,13 @@ uint64_t rfm_deadline(int timeout_ms);
 /**
  * rfm_wait_pending() - for pending_cond, or rfmring_wake(), with pending_lock;
  * false after @until
+ *
+ * When the wait is over rfm_wait_over() is called.
  */
 bool rfm_wait_pending(struct rfmring *ring, uint64_t until);
+
+/** rfm_wait_over() - who waited may have moved the ring: who polls rfmring_fd() is told to go on */
+void rfm_wait_over(struct rfmring *ring);
 
 /* --- remote.c --------------------------------------------------------------------- */
 

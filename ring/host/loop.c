@@ -160,11 +160,17 @@ int rfm_loop_fd(struct rfm_loop *loop)
 
 /* --- waking ----------------------------------------------------------------- */
 
-void rfm_loop_again(struct rfm_loop *loop)
+static void signal_event(struct rfm_loop *loop)
 {
 	uint64_t one = 1;
 
 	(void)!write(loop->event, &one, sizeof(one));
+}
+
+void rfm_loop_again(struct rfm_loop *loop)
+{
+	if (loop->outside)
+		signal_event(loop);
 }
 
 void rfm_loop_wake(struct rfm_loop *loop)
@@ -173,7 +179,7 @@ void rfm_loop_wake(struct rfm_loop *loop)
 
 	atomic_store(&loop->woken, true);
 	if (atomic_exchange(&loop->asleep, false))
-		rfm_loop_again(loop);
+		signal_event(loop);
 	errno = error;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loop: what lets one thread serve sockets, clocks and shared-memory
- * queues. Level-triggered epoll, timers in ns, and *pollers*: work that is
- * looked for without a system call.
+ * queues. epoll, level-triggered unless a watch asks for edges, timers in ns, and
+ * *pollers*: work that is looked for without a system call.
  *
  * A poller is active or not. An active one is polled in every round. When nothing
  * has been found for a while, each is asked to arm its wake-up (a descriptor
@@ -125,7 +125,11 @@ void rfm_loop_on_sleep(struct rfm_loop *loop, void (*before)(void *opaque),
  */
 int rfm_loop_fd(struct rfm_loop *loop);
 
-/** rfm_loop_again() - rfm_loop_fd() is readable at once: the owner left before all was done */
+/**
+ * rfm_loop_again() - rfm_loop_fd(), if it was asked for, is readable at once
+ *
+ * For who leaves behind a round that has done something: nothing is armed then.
+ */
 void rfm_loop_again(struct rfm_loop *loop);
 
 /** rfm_loop_now() - the time at which this round began, without a look at the clock */

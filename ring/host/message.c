@@ -171,6 +171,7 @@ int rfmring_receive(struct rfmring *ring, uint32_t port, void *data, size_t size
 	uint64_t until = rfm_deadline(timeout_ms);
 	struct rfm_letter *letter;
 	bool in_time = true;
+	int error;
 
 	if (port >= RFMRING_PORTS || timeout_ms < RFM_FOR_EVER_MS)
 		return rfm_fail(EINVAL);
@@ -180,9 +181,11 @@ int rfmring_receive(struct rfmring *ring, uint32_t port, void *data, size_t size
 	while (!(letter = take_letter(ring, port)) && !errno && timeout_ms && in_time &&
 	       !atomic_exchange(&ring->woken, false))
 		in_time = rfm_wait_pending(ring, until);
+	error = errno;
 	pthread_mutex_unlock(&ring->pending_lock);
+	rfm_wait_over(ring);
 	if (!letter)
-		return errno ? -1 : 0;
+		return error ? rfm_fail(error) : 0;
 	if (size)
 		memcpy(data, letter->data, letter->length < size ? letter->length : size);
 	if (length)

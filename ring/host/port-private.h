@@ -41,7 +41,7 @@ struct rfm_port {
 	};
 	struct rfm_shm shm;
 	bool heard;		/* receiving: the first byte has come */
-	bool woken;		/* receiving: a wake-up has come, and is taken before we sleep */
+	bool woken;		/* receiving: so a wake-up is to be taken before we sleep */
 	bool full;		/* sending: the shared memory had no room */
 	uint8_t *out;		/* sending: RFM_LINK_BATCH bytes for the stream */
 	uint32_t out_fill, out_done;

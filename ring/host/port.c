@@ -144,7 +144,10 @@ void rfm_port_mark_up(struct rfm_port *port)
 
 /* --- shared memory -------------------------------------------------------------- */
 
-/* Who receives looks for edges: a wake-up is taken when all that it told of has gone on. */
+/*
+ * Who receives is told of edges: level-triggered, a wake-up that is not taken yet would be told
+ * of at every look.
+ */
 bool rfm_port_watch_shm(struct rfm_port *port)
 {
 	return !rfm_loop_watch(port->loop, &port->wake_watch, port->shm.fds[port->sending ? 2 : 1],
@@ -161,7 +164,9 @@ static void shm_ready(void *opaque, uint32_t events, uint64_t now)
 		rfm_shm_clear_wakeup(&port->shm, true);
 	else
 		port->woken = true;
-	rfm_poller_activate(&port->poller);
+	/* Before the greeting nobody has said that the memory is going to be used. */
+	if (port->sending || port->rx.shm)
+		rfm_poller_activate(&port->poller);
 }
 
 /* --- sockets ------------------------------------------------------------------------ */

@@ -87,6 +87,7 @@ static void move_until_room(struct rfmring *ring, uint64_t until)
 	pthread_mutex_unlock(&ring->producer);
 	while (!rfm_node_may_store(&ring->node) && rfm_now() < until)
 		rfm_host_run_once(ring->host, until);
+	rfm_wait_over(ring);
 	pthread_mutex_lock(&ring->producer);
 }
 
@@ -275,6 +276,12 @@ bool rfm_wait_pending(struct rfmring *ring, uint64_t until)
 	return rfm_now() < until;
 }
 
+void rfm_wait_over(struct rfmring *ring)
+{
+	if (!ring->host->started)
+		rfm_loop_again(ring->host->loop);
+}
+
 int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *interrupt,
 			   int timeout_ms)
 {
@@ -296,6 +303,7 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 		got = 1;
 	}
 	pthread_mutex_unlock(&ring->pending_lock);
+	rfm_wait_over(ring);
 	return got;
 }
 
@@ -389,6 +397,7 @@ static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int
 	while (ring->fence_busy)
 		if (!rfm_wait_pending(ring, until)) {
 			pthread_mutex_unlock(&ring->pending_lock);
+			rfm_wait_over(ring);
 			return rfm_fail(ETIMEDOUT);
 		}
 	ring->fence_busy = true;
@@ -402,6 +411,7 @@ static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int
 	ring->fence_busy = false;
 	pthread_cond_broadcast(&ring->pending_cond);
 	pthread_mutex_unlock(&ring->pending_lock);
+	rfm_wait_over(ring);
 	errno = error;
 	return status;
 }

@@ -305,6 +305,7 @@ static int do_call(struct rfmring *ring, struct call *call, uint32_t node, uint6
 	while (!call->ended && in_time)
 		in_time = rfm_wait_pending(ring, until);
 	pthread_mutex_unlock(&ring->pending_lock);
+	rfm_wait_over(ring);
 	if (!in_time) {
 		rfm_host_lock(ring->host);
 		rfmring_cancel(ring, &call->request);
@@ -468,6 +469,7 @@ int rfmring_resync(struct rfmring *ring, uint32_t donor, struct rfmring_resync *
 	while (!call.ended && in_time)
 		in_time = rfm_wait_pending(ring, until);
 	pthread_mutex_unlock(&ring->pending_lock);
+	rfm_wait_over(ring);
 	if (!in_time) {
 		rfm_host_lock(ring->host);
 		if (!call.ended)

@@ -450,10 +450,11 @@ int rfmring_run(struct rfmring *ring, int timeout_ms)
 		return rfm_fail(EBUSY);
 	for (;;) {
 		bool worked = rfm_host_run_once(host, timeout_ms ? until : 0);
+		bool woken = atomic_exchange(&ring->woken, false);
 
-		if (atomic_exchange(&ring->woken, false) || (!timeout_ms && !worked))
+		if (!timeout_ms && !worked)
 			return 0;
-		if (until != RFM_NEVER && rfm_now() >= until)
+		if (woken || (until != RFM_NEVER && rfm_now() >= until))
 			break;
 	}
 	/* On a busy ring there is more to do, and nobody who says so. */

@@ -128,8 +128,7 @@ def ethernet(options, number, place):
             f"virtio-net-pci,netdev=ring1,mac={mac},host_mtu={ETHERNET_MTU},romfile={place}"]
 
 
-# For so long, in ns, the ring's thread looks for more before it sleeps: about as long as the wake-up of an idle processor. QEMU's 32 us
-# are for hosts with processors to spare: on others it keeps one from the vCPU that was waited for.
+# ns for which the ring's thread looks for more before it sleeps: docs/realtime.md.
 POLL = 16000
 
 

@@ -377,6 +377,24 @@ static void a_second_neighbour_waits(void **state)
 	close_both(loop, &second, &rx);
 }
 
+/* As a neighbour that offers shared memory sends its first bytes. */
+static void send_descriptors(int fd, uint8_t *bytes, size_t length, const int fds[3])
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(3 * sizeof(int))];
+	} control = { .space = { 0 } };
+	struct iovec iov = { .iov_base = bytes, .iov_len = length };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(3 * sizeof(int));
+	memcpy(CMSG_DATA(&control.align), fds, 3 * sizeof(int));
+	assert_int_equal(sendmsg(fd, &msg, 0), length);
+}
+
 /* Descriptors that are no shared memory: the link goes on over the stream. */
 static void bad_descriptors_mean_a_stream(void **state)
 {
@@ -385,28 +403,16 @@ static void bad_descriptors_mean_a_stream(void **state)
 	struct rfm_link_tx link;
 	struct end rx, peer = { .to_send = 0 };
 	uint8_t out[RFM_LINK_BATCH], in[RFM_LINK_MESSAGE];
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(3 * sizeof(int))];
-	} control = { .space = { 0 } };
-	struct iovec iov = { .iov_base = out };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	int fd, fds[3];
+	int fd, len, fds[3];
 
 	(void)state;
 	open_end(loop, &rx, config);
 	fd = connect_raw();
 	rfm_link_tx_init(&link, &link_ops, &peer);
 	rfm_link_tx_opened(&link, true, rfm_now());
-	iov.iov_len = rfm_link_tx_output(&link, out, rfm_now());
 	for (unsigned int i = 0; i < 3; i++)
 		fds[i] = open("/dev/null", O_RDWR);
-	control.align.cmsg_level = SOL_SOCKET;
-	control.align.cmsg_type = SCM_RIGHTS;
-	control.align.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&control.align), fds, sizeof(fds));
-	assert_int_equal(sendmsg(fd, &msg, 0), RFM_LINK_MESSAGE);
+	send_descriptors(fd, out, rfm_link_tx_output(&link, out, rfm_now()), fds);
 	while (!rfm_port_info(rx.port).up)
 		rfm_loop_once(loop, RFM_NEVER);
 	assert_false(rfm_port_info(rx.port).shm);
@@ -414,12 +420,54 @@ static void bad_descriptors_mean_a_stream(void **state)
 	assert_null(rfm_link_tx_received(&link, in, sizeof(in), rfm_now()));
 	assert_false(link.shm);
 	peer.to_send = 3;
-	iov.iov_len = rfm_link_tx_output(&link, out, rfm_now());
-	assert_int_equal(send(fd, out, iov.iov_len, 0), iov.iov_len);
+	len = rfm_link_tx_output(&link, out, rfm_now());
+	assert_int_equal(send(fd, out, len, 0), len);
 	while (rx.came < 3)
 		rfm_loop_once(loop, RFM_NEVER);
 	for (unsigned int i = 0; i < 3; i++)
 		close(fds[i]);
+	close(fd);
+	rfm_port_close(rx.port);
+	rfm_loop_free(loop);
+}
+
+/* A neighbour that hands over shared memory, wakes us by it, then greets as one that has none. */
+static void who_wakes_before_the_greeting_harms_nobody(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end rx, peer = { .to_send = 0 };
+	uint8_t out[RFM_LINK_BATCH], in[RFM_LINK_MESSAGE];
+	struct rfm_link_tx link;
+	struct rfm_shm shm;
+	int fd, len;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	fd = connect_raw();
+	rfm_link_tx_init(&link, &link_ops, &peer);
+	rfm_link_tx_opened(&link, false, rfm_now());
+	len = rfm_link_tx_output(&link, out, rfm_now());
+	assert_int_equal(rfm_shm_create(&shm, 64), 0);
+	send_descriptors(fd, out, 1, shm.offer);
+	while (!rfm_shm_is_open(&rx.port->shm))
+		rfm_loop_once(loop, RFM_NEVER);
+	/* It sleeps, and is told of both at once, of the wake-up first. */
+	while (rfm_loop_once(loop, rfm_now() + 1000000))
+		;
+	assert_int_equal(send(shm.fds[1], "", 1, 0), 1);
+	assert_int_equal(send(fd, out + 1, len - 1, 0), len - 1);
+	while (!rfm_port_info(rx.port).up)
+		rfm_loop_once(loop, RFM_NEVER);
+	assert_false(rfm_port_info(rx.port).shm);
+	assert_int_equal(recv(fd, in, sizeof(in), 0), RFM_LINK_MESSAGE);
+	assert_null(rfm_link_tx_received(&link, in, sizeof(in), rfm_now()));
+	peer.to_send = 3;
+	len = rfm_link_tx_output(&link, out, rfm_now());
+	assert_int_equal(send(fd, out, len, 0), len);
+	while (rx.came < 3)
+		rfm_loop_once(loop, RFM_NEVER);
+	rfm_shm_close(&shm);
 	close(fd);
 	rfm_port_close(rx.port);
 	rfm_loop_free(loop);
@@ -755,6 +803,7 @@ int main(void)
 		port_test(a_fault_that_comes_back_is_told_once),
 		port_test(a_second_neighbour_waits),
 		port_test(bad_descriptors_mean_a_stream),
+		port_test(who_wakes_before_the_greeting_harms_nobody),
 		port_test(a_silent_stranger_does_not_block_the_port),
 		port_test(each_silence_is_noticed),
 		port_test(no_descriptor_for_a_neighbour),
