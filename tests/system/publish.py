@@ -333,6 +333,7 @@ def changes():
         early.last("plant/ring/status", "online")
         heard = len(early.of("plant/ring/loop"))
         members.store(0x3000, "<I", 6)          # no change
+        members.fence()                         # or it would come behind the next
         members.store(0x3000, "<I", 8, by=members.node)
         members.store(0x3004, "<I", 1)
         early.last("plant/ring/loop", "8")
