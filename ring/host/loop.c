@@ -140,7 +140,7 @@ void rfm_loop_on_sleep(struct rfm_loop *loop, void (*before)(void *opaque),
 
 int rfm_loop_fd(struct rfm_loop *loop)
 {
-	if (loop->outside)
+	if (loop->outside && !atomic_load(&loop->asleep))
 		return loop->epoll;
 	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (loop->timer < 0)
@@ -169,7 +169,7 @@ static void signal_event(struct rfm_loop *loop)
 
 void rfm_loop_again(struct rfm_loop *loop)
 {
-	if (loop->outside)
+	if (loop->outside && !atomic_load(&loop->asleep))
 		signal_event(loop);
 }
 

@@ -128,7 +128,8 @@ int rfm_loop_fd(struct rfm_loop *loop);
 /**
  * rfm_loop_again() - rfm_loop_fd(), if it was asked for, is readable at once
  *
- * For who leaves behind a round that has done something: nothing is armed then.
+ * For who may leave behind a round that has done something: nothing is armed then. Harmless
+ * behind any other.
  */
 void rfm_loop_again(struct rfm_loop *loop);
 

@@ -555,6 +555,7 @@ static void linger(struct rfmring *ring)
 		rfmring_fence_begin(ring, NULL, NULL);
 	while (!is_settled(ring) && rfm_now() < until)
 		let_move(ring);
+	rfm_wait_over(ring);	/* others may be left in this place */
 }
 
 int rfmring_close(struct rfmring *ring)

@@ -402,9 +402,14 @@ static void in_another_loop_its_descriptor_says_when(void **state)
 		rfm_loop_once(loop, 0);
 	}
 
-	/* The owner leaves before all is done. */
+	/* The owner leaves when all is done, and before. */
 	while (rfm_loop_once(loop, 0))
 		;
+	rfm_loop_again(loop);
+	assert_false(is_readable(fd, 0));
+	work.todo = 1;
+	rfm_poller_kick(&work.poller);
+	assert_true(rfm_loop_once(loop, 0));
 	rfm_loop_again(loop);
 	assert_true(is_readable(fd, 0));
 	rfm_poller_remove(&work.poller);
