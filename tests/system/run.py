@@ -29,7 +29,7 @@ SIDE_BY_SIDE = 20
 TWO = """
     [node.near]
     kind = "rmnode"
-    run = "rmnode -S $RMLAB_SOCKET write 0x100 0xcafe && rmnode -S $RMLAB_SOCKET fence"
+    run = "rmnode -S $RMLAB_SOCKET write 0x100 0xcafe && until rmnode -S $RMLAB_SOCKET fence; do sleep 0.01; done"
 
     [node.far]
     kind = "rmnode"
