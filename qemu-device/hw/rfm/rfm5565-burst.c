@@ -34,6 +34,7 @@
 #define PAGES_PER_RUN   256             /* before others have their turn */
 #define AGAIN_NS        (200 * SCALE_US)
 #define COPY            (64 * KiB)      /* before frames of others do */
+#define RUNS            64              /* for which room is looked for */
 
 static bool is_behind(uint32_t a, uint32_t b)
 {
@@ -117,12 +118,28 @@ unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
 
 /* --- what a scan sends: under both locks ---------------------------------- */
 
+/* @granted: so many more have room. */
+static bool grant_run(Rfm5565State *s, unsigned *granted)
+{
+    if (!*granted) {
+        /* An update across two blocks is two frames. */
+        if (!rfm5565_share_has_room(s, &s->burst.share, 2 * RUNS)) {
+            return false;
+        }
+        rfm5565_share_taken(s, &s->burst.share);
+        *granted = RUNS;
+    }
+    (*granted)--;
+    return true;
+}
+
 /* As a store of a CPU that does not wait. */
 static bool send_run(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                     unsigned len, bool force)
+                     unsigned len, bool force, unsigned *granted)
 {
-    if (!force && !rfm_node_may_store(&s->node) &&
-        (!s->planes_on_store || rfm5565_planes_sends(s, offset, len))) {
+    if (!force &&
+        (!s->planes_on_store || rfm5565_planes_sends(s, offset, len)) &&
+        !grant_run(s, granted)) {
         return false;
     }
     rfm_remote_stored(&s->remote.engine, offset, len);
@@ -131,7 +148,6 @@ static bool send_run(Rfm5565State *s, uint32_t offset, const uint8_t *data,
     }
     memcpy(s->burst.shadow + (offset - s->burst.at), data, len);
     s->burst.bytes += len;
-    s->burst.stuck_since = 0;
     return true;
 }
 
@@ -139,7 +155,8 @@ static bool send_run(Rfm5565State *s, uint32_t offset, const uint8_t *data,
  * What has changed in a line, byte by byte: a byte that has not may be another
  * node's, who has changed it meanwhile. Returns whether there was room.
  */
-static bool send_line(Rfm5565State *s, uint32_t offset, bool force)
+static bool send_line(Rfm5565State *s, uint32_t offset, bool force,
+                      unsigned *granted)
 {
     const uint8_t *shadow = s->burst.shadow + (offset - s->burst.at);
     QEMU_ALIGNED(8) uint8_t data[LINE];
@@ -159,7 +176,7 @@ static bool send_line(Rfm5565State *s, uint32_t offset, bool force)
         for (end = at + 1; end < LINE && data[end] != shadow[end]; end++) {
             /* it has changed as well */
         }
-        if (!send_run(s, offset + at, data + at, end - at, force)) {
+        if (!send_run(s, offset + at, data + at, end - at, force, granted)) {
             return false;
         }
         at = end;
@@ -170,11 +187,12 @@ static bool send_line(Rfm5565State *s, uint32_t offset, bool force)
 static bool send_page(Rfm5565State *s, uint32_t offset, bool force)
 {
     bool shared, room = true;
+    unsigned granted = 0;
 
     rfm5565_lock(s);
     shared = rfm5565_producer_lock(s);
     for (unsigned at = 0; at < PAGE && room; at += LINE) {
-        room = send_line(s, offset + at, force);
+        room = send_line(s, offset + at, force, &granted);
     }
     rfm5565_producer_unlock(s, shared);
     rfm5565_update_and_unlock(s);
@@ -313,7 +331,15 @@ static void scan_ended(Rfm5565State *s)
     rfm5565_requests_go_on(s);
 }
 
-/* Returns whether all pages that were written before have been compared. */
+static bool cpu_waits(const Rfm5565State *s)
+{
+    return s->ticket_served != s->ticket_next;
+}
+
+/*
+ * Returns whether all pages that were written before have been compared. A CPU
+ * that waits for room needs the BQL, so it does not wait for many.
+ */
 static bool send_pages(Rfm5565State *s, bool force, unsigned *budget)
 {
     Rfm5565Burst *burst = &s->burst;
@@ -328,6 +354,9 @@ static bool send_pages(Rfm5565State *s, bool force, unsigned *budget)
         clear_bit(page, burst->pages);
         burst->left--;
         (*budget)--;
+        if (cpu_waits(s)) {
+            break;
+        }
     }
     return !burst->left;
 }
@@ -340,16 +369,12 @@ static bool send_pages(Rfm5565State *s, bool force, unsigned *budget)
 static bool is_overdue(Rfm5565State *s)
 {
     Rfm5565Burst *burst = &s->burst;
-    uint64_t now = rfm5565_now();
 
-    if (!burst->stuck_since) {
-        burst->stuck_since = now;
-    }
     if (burst->asked == burst->done) {
-        burst->stuck_since = now;
+        burst->share.no_room_since = 0;
         return false;
     }
-    return now - burst->stuck_since >= (uint64_t)s->stall_limit_ms * SCALE_MS;
+    return !rfm5565_share_waits_until(s, &burst->share);
 }
 
 /*
@@ -367,7 +392,7 @@ static void scan(Rfm5565State *s, bool force)
     if (!burst->shadow || burst->scanning || s->quiesced) {
         return;
     }
-    if (!burst->left && s->ticket_served != s->ticket_next) {
+    if (!burst->left && cpu_waits(s)) {
         timer_mod(burst->again, rfm5565_now() + AGAIN_NS);
         return;
     }
@@ -384,7 +409,7 @@ static void scan(Rfm5565State *s, bool force)
         return;
     }
     if (!burst->left) {
-        burst->stuck_since = 0;
+        burst->share.no_room_since = 0;
     }
     if (!burst->left && burst->done != burst->scan) {
         burst->done = burst->scan;
@@ -439,7 +464,7 @@ static void burst_begin(Rfm5565State *s)
     }
     burst->pages = bitmap_new(burst->wanted_size / PAGE);
     burst->left = 0;
-    burst->stuck_since = 0;
+    burst->share.no_room_since = 0;
     set_shadow(s, shadow);
     for (uint32_t at = 0; at < burst->size; at += COPY) {
         WITH_QEMU_LOCK_GUARD(&s->lock) {

@@ -5,6 +5,7 @@
 
 #include "exec/memory.h"
 #include "ring/node.h"
+#include "rfm5565-room.h"
 
 typedef struct Rfm5565State Rfm5565State;
 
@@ -50,7 +51,7 @@ typedef struct Rfm5565Burst {
     uint32_t closed;            /* and the one behind the last store to it */
     unsigned long *pages;       /* that are still to be compared */
     unsigned left;              /* so many */
-    uint64_t stuck_since;       /* nothing has left since; 0: it does */
+    Rfm5565Share share;
     QEMUTimer *timer;           /* of the period */
     QEMUTimer *again;           /* when there was no room */
     QEMUBH *bh;                 /* main context */

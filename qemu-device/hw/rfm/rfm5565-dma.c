@@ -36,13 +36,6 @@
  * that has seen room before the piece took it.
  */
 #define NEEDED          (CHUNK / FRAME + 2 + 1)
-/*
- * A piece is sent while fewer than QUEUED stores wait, or once the ring has
- * taken SHARE of them since the last piece: CPUs that store all the time must
- * not keep the engine out.
- */
-#define QUEUED          512
-#define SHARE           256
 #define SHORT           RFM_DMA_SHORT   /* bytes that a CPU moves itself */
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
 #define GAP_NS          20000   /* in which the main loop lets go of the BQL */
@@ -137,7 +130,7 @@ static void dma_begin(Rfm5565State *s)
     dma->piece = dma->chain ? 0 : dma->left;
     dma->next = dma->dpr & RFM_DMADPR0_FIRST_M;
     dma->empty = 0;
-    dma->no_room_since = 0;
+    dma->share.no_room_since = 0;
     trace_rfm5565_dma_start(s->node_id, dma->to_host, dma->chain, dma->card,
                             dma->left);
     if (!dma->left) {
@@ -237,32 +230,9 @@ void rfm5565_dma_set_hung(Rfm5565State *s, bool hung)
 
 /* --- room on the ring ----------------------------------------------------- */
 
-/* How many stores the ring has taken, ever; modulo 2^32. */
-static uint32_t dequeued(const Rfm5565State *s)
-{
-    return atomic_load_explicit(&s->node.insert.head, memory_order_relaxed);
-}
-
-/* Would a piece be dropped if more than @limit stores wait then? */
-static bool has_room_below(const Rfm5565State *s, uint32_t limit)
-{
-    const struct rfm_insert *insert = &s->node.insert;
-
-    return rfm_insert_used(insert) + NEEDED <= limit ||
-           atomic_load_explicit(&insert->offline, memory_order_relaxed);
-}
-
-/* What the ring itself allows: the CPUs fill it up to there. */
-static bool dma_has_ring_room(const Rfm5565State *s)
-{
-    return has_room_below(s, s->node.insert.size / 2);
-}
-
 static bool dma_has_room(const Rfm5565State *s)
 {
-    return has_room_below(s, QUEUED) ||
-           (dequeued(s) - s->dma.dequeued_before >= SHARE &&
-            dma_has_ring_room(s));
+    return rfm5565_share_has_room(s, &s->dma.share, NEEDED);
 }
 
 /* Something may have left this node. */
@@ -280,17 +250,10 @@ void rfm5565_dma_check_room(Rfm5565State *s)
  */
 static bool has_waited_enough(Rfm5565State *s)
 {
-    Rfm5565Dma *dma = &s->dma;
-    uint64_t now = rfm5565_now();
-    uint64_t limit = (uint64_t)s->stall_limit_ms * SCALE_MS;
+    uint64_t until = rfm5565_share_waits_until(s, &s->dma.share);
 
-    if (!dma->no_room_since || dma->dequeued_seen != dequeued(s)) {
-        dma->no_room_since = now;
-        dma->dequeued_seen = dequeued(s);
-    }
-    if (!qatomic_read(&s->backpressure_expired) &&
-        now - dma->no_room_since < limit) {
-        timer_mod_ns(dma->timer, dma->no_room_since + limit);
+    if (until && !qatomic_read(&s->backpressure_expired)) {
+        timer_mod_ns(s->dma.timer, until);
         return false;
     }
     /* A CPU may be about to store, or ask the same. */
@@ -318,7 +281,7 @@ static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
         return false;
     }
     if (dma_has_room(s)) {
-        dma->no_room_since = 0;
+        dma->share.no_room_since = 0;
         access->counts_on_room = true;
         return false;
     }
@@ -591,11 +554,11 @@ static bool dma_plan(Rfm5565State *s, Rfm5565Access *access)
 static bool store_and_send(Rfm5565State *s, const Rfm5565Access *access)
 {
     QEMU_LOCK_GUARD(&s->producer);
-    if (access->counts_on_room && !dma_has_ring_room(s)) {
+    if (access->counts_on_room && !rfm5565_ring_has_room(s, NEEDED)) {
         return false;
     }
     dma_store(s, access->data, access->len);
-    s->dma.dequeued_before = dequeued(s);
+    rfm5565_share_taken(s, &s->dma.share);
     return true;
 }
 
@@ -775,7 +738,7 @@ void rfm5565_dma_set_running(Rfm5565State *s, bool running)
         dma_begin_or_hold(s);
     }
     if (may_run(s)) {
-        dma->no_room_since = 0;
+        dma->share.no_room_since = 0;
         rfm5565_set_other_producer(s, RFM5565_DMA_SENDS, !dma->to_host);
         qemu_bh_schedule(dma->bh);
     }

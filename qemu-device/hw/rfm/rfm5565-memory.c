@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The memory of the 5565, BAR3: what loads see, what stores do, and how a store
- * waits while the ring has no room.
+ * The memory of the 5565, BAR3: what loads see, and what stores do.
  */
 
 #include "qemu/osdep.h"
@@ -152,59 +151,6 @@ static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
 /* --- stores --------------------------------------------------------------- */
 
 /*
- * Let the engine work, or another CPU whose turn it is, until one of them says
- * that something has changed, but @limit_ns at most. Called and left under both
- * locks.
- */
-static void wait_for_room(Rfm5565State *s, int64_t limit_ns)
-{
-    bql_unlock();
-    qemu_cond_timedwait(&s->room, &s->lock, DIV_ROUND_UP(limit_ns, SCALE_MS));
-    /* The big lock comes first. */
-    qemu_mutex_unlock(&s->lock);
-    bql_lock();
-    qemu_mutex_lock(&s->lock);
-}
-
-/*
- * The ring has no room: wait until it has, or the limit is reached. Stores of
- * several vCPUs pass in the order in which they came, else a later one could
- * overtake on the ring. Returns false if the card was unplugged or fell off
- * the bus meanwhile.
- */
-static bool wait_in_turn(Rfm5565State *s)
-{
-    const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
-    const int64_t start = rfm5565_now();
-    const uint64_t ticket = s->ticket_next++;
-    uint64_t waited_us;
-    int64_t left = limit;
-    bool silent, room = false;
-
-    object_ref(OBJECT(s));
-    qemu_mutex_lock(&s->lock);
-    while (!(silent = rfm5565_is_unreachable(s)) &&
-           !(room = s->ticket_served >= ticket &&
-                    rfm_node_may_store(&s->node)) && left > 0) {
-        wait_for_room(s, left);
-        left = start + limit - (int64_t)rfm5565_now();
-    }
-    /* Two that give up at the same time may get the lock in either order. */
-    s->ticket_served = MAX(s->ticket_served, ticket + 1);
-    /* The node says when there is room, under the lock, so it is not missed. */
-    qatomic_set(&s->backpressure_expired,
-                !silent && !rfm_node_may_store(&s->node));
-    qemu_cond_broadcast(&s->room);
-    qemu_mutex_unlock(&s->lock);
-
-    waited_us = (rfm5565_now() - start) / SCALE_US;
-    s->longest_stall_us = MAX(s->longest_stall_us, waited_us);
-    trace_rfm5565_backpressure(s->node_id, waited_us, room);
-    object_unref(OBJECT(s));
-    return !silent;
-}
-
-/*
  * Called before a store of a CPU: wait, for a bounded time and with the big
  * lock released, until the ring has room for it.
  */
@@ -218,7 +164,7 @@ static bool wait_if_full(Rfm5565State *s)
     shared = rfm5565_producer_lock(s);
     room = s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node);
     rfm5565_producer_unlock(s, shared);
-    return room || wait_in_turn(s);
+    return room || rfm5565_wait_in_turn(s);
 }
 
 static void lock_and_latch(Rfm5565State *s, uint32_t lisr_bits)

@@ -3,7 +3,8 @@
  * The 5565 reflective-memory card, private header.
  *
  *   rfm5565.c          the PCI device, realize to exit
- *   rfm5565-memory.c   BAR3, stores, and waiting for room
+ *   rfm5565-memory.c   BAR3, and stores
+ *   rfm5565-room.h     room on the ring: who waits for it, and how long
  *   rfm5565-burst.c    the part of BAR3 in which stores do not trap
  *   rfm5565-props.c    properties
  *   rfm5565-counters.c what is counted; the ring map
@@ -166,9 +167,7 @@ typedef struct Rfm5565Dma {
     bool waiting;               /* for room on the ring */
     bool tell_hold;             /* to be said: one waits for the bus */
     bool hold_told;             /* said already, or to be */
-    uint64_t no_room_since;     /* there is none; 0: there is */
-    uint32_t dequeued_seen;     /* by the ring, when it was stuck */
-    uint32_t dequeued_before;   /* when the last piece was sent */
+    Rfm5565Share share;
     bool now;                   /* (BQL) the CPU moves it that starts it */
     bool in_main;               /* who has the BQL has the transfer now */
     /* Used by the context that has the transfer */
