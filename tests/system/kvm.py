@@ -22,7 +22,7 @@ def disguised(folder):
         if code.count(tcg) != 1:
             raise Skipped("this QEMU's compiler has put the signature elsewhere")
         code = code.replace(tcg, kvm)
-    qemu = Path(folder) / "qemu"
+    qemu = Path(folder) / "qemu-system-x86_64"      # as rmlab looks for it
     qemu.write_bytes(code)
     qemu.chmod(0o755)
     return str(qemu)

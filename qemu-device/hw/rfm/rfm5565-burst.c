@@ -35,6 +35,7 @@
 #define AGAIN_NS        (200 * SCALE_US)
 #define COPY            (64 * KiB)      /* before frames of others do */
 #define RUNS            64              /* for which room is looked for */
+#define QUEUED          960             /* a CPU that waits is woken at 1024 */
 
 static bool is_behind(uint32_t a, uint32_t b)
 {
@@ -118,28 +119,29 @@ unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
 
 /* --- what a scan sends: under both locks ---------------------------------- */
 
-/* @granted: so many more have room. */
-static bool grant_run(Rfm5565State *s, unsigned *granted)
+static bool grant_run(Rfm5565State *s)
 {
-    if (!*granted) {
-        /* An update across two blocks is two frames. */
-        if (!rfm5565_share_has_room(s, &s->burst.share, 2 * RUNS)) {
+    Rfm5565Burst *burst = &s->burst;
+
+    if (!burst->granted) {
+        if (!rfm5565_share_has_room(s, &burst->share, RUNS + 1, QUEUED)) {
             return false;
         }
-        rfm5565_share_taken(s, &s->burst.share);
-        *granted = RUNS;
+        rfm5565_share_taken(s, &burst->share);
+        burst->granted = RUNS;
     }
-    (*granted)--;
+    burst->granted--;
+    burst->share.no_room_since = 0;
     return true;
 }
 
 /* As a store of a CPU that does not wait. */
 static bool send_run(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                     unsigned len, bool force, unsigned *granted)
+                     unsigned len, bool force)
 {
     if (!force &&
         (!s->planes_on_store || rfm5565_planes_sends(s, offset, len)) &&
-        !grant_run(s, granted)) {
+        !grant_run(s)) {
         return false;
     }
     rfm_remote_stored(&s->remote.engine, offset, len);
@@ -155,8 +157,7 @@ static bool send_run(Rfm5565State *s, uint32_t offset, const uint8_t *data,
  * What has changed in a line, byte by byte: a byte that has not may be another
  * node's, who has changed it meanwhile. Returns whether there was room.
  */
-static bool send_line(Rfm5565State *s, uint32_t offset, bool force,
-                      unsigned *granted)
+static bool send_line(Rfm5565State *s, uint32_t offset, bool force)
 {
     const uint8_t *shadow = s->burst.shadow + (offset - s->burst.at);
     QEMU_ALIGNED(8) uint8_t data[LINE];
@@ -176,7 +177,7 @@ static bool send_line(Rfm5565State *s, uint32_t offset, bool force,
         for (end = at + 1; end < LINE && data[end] != shadow[end]; end++) {
             /* it has changed as well */
         }
-        if (!send_run(s, offset + at, data + at, end - at, force, granted)) {
+        if (!send_run(s, offset + at, data + at, end - at, force)) {
             return false;
         }
         at = end;
@@ -187,12 +188,15 @@ static bool send_line(Rfm5565State *s, uint32_t offset, bool force,
 static bool send_page(Rfm5565State *s, uint32_t offset, bool force)
 {
     bool shared, room = true;
-    unsigned granted = 0;
 
     rfm5565_lock(s);
     shared = rfm5565_producer_lock(s);
+    /* Others may have taken what was left of it. */
+    if (!rfm5565_ring_has_room(s, s->burst.granted)) {
+        s->burst.granted = 0;
+    }
     for (unsigned at = 0; at < PAGE && room; at += LINE) {
-        room = send_line(s, offset + at, force, &granted);
+        room = send_line(s, offset + at, force);
     }
     rfm5565_producer_unlock(s, shared);
     rfm5565_update_and_unlock(s);
@@ -672,9 +676,7 @@ static void await_scan(Rfm5565State *s)
  */
 void rfm5565_burst_stopped(Rfm5565State *s, bool leaves)
 {
-    const uint64_t limit = (uint64_t)s->stall_limit_ms * SCALE_MS;
     Rfm5565Burst *burst = &s->burst;
-    uint64_t since = rfm5565_now();
 
     if (!s->extension) {
         return;
@@ -683,16 +685,16 @@ void rfm5565_burst_stopped(Rfm5565State *s, bool leaves)
     await_scan(s);
     burst->asked += burst->shadow != NULL;
     scan(s, false);
+    burst->share.no_room_since = 0;
     while (leaves && burst->shadow && !s->quiesced &&
            burst->asked != burst->done) {
         uint64_t bytes = burst->bytes;
         unsigned left = burst->left;
 
         rfm5565_engine_push(s);
-        scan(s, rfm5565_now() - since > limit);
-        if (burst->bytes != bytes || burst->left != left) {
-            since = rfm5565_now();
-        } else if (burst->asked != burst->done) {
+        scan(s, !rfm5565_share_waits_until(s, &burst->share));
+        if (burst->bytes == bytes && burst->left == left &&
+            burst->asked != burst->done) {
             qemu_cond_timedwait_bql(&burst->ended, 1);  /* the engine works */
             await_scan(s);
         }

@@ -52,6 +52,7 @@ typedef struct Rfm5565Burst {
     unsigned long *pages;       /* that are still to be compared */
     unsigned left;              /* so many */
     Rfm5565Share share;
+    unsigned granted;           /* runs that it has room for already */
     QEMUTimer *timer;           /* of the period */
     QEMUTimer *again;           /* when there was no room */
     QEMUBH *bh;                 /* main context */

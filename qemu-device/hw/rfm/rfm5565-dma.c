@@ -36,6 +36,7 @@
  * that has seen room before the piece took it.
  */
 #define NEEDED          (CHUNK / FRAME + 2 + 1)
+#define QUEUED          512     /* frames that wait, behind which it waits */
 #define SHORT           RFM_DMA_SHORT   /* bytes that a CPU moves itself */
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
 #define GAP_NS          20000   /* in which the main loop lets go of the BQL */
@@ -232,7 +233,7 @@ void rfm5565_dma_set_hung(Rfm5565State *s, bool hung)
 
 static bool dma_has_room(const Rfm5565State *s)
 {
-    return rfm5565_share_has_room(s, &s->dma.share, NEEDED);
+    return rfm5565_share_has_room(s, &s->dma.share, NEEDED, QUEUED);
 }
 
 /* Something may have left this node. */

@@ -10,12 +10,9 @@
 #include "trace.h"
 
 /*
- * Much is sent while fewer than QUEUED stores wait, or once the ring has taken
- * SHARE of them since the last time: CPUs that store all the time must not keep
- * the others out. A CPU that waits is woken while more wait than QUEUED, so it
- * finds room whoever is quicker.
+ * Once the ring has taken so many stores since the last time, the others have
+ * their turn: CPUs that store all the time must not keep them out.
  */
-#define QUEUED          512
 #define SHARE           256
 
 /* --- CPUs ----------------------------------------------------------------- */
@@ -97,11 +94,11 @@ bool rfm5565_ring_has_room(const Rfm5565State *s, unsigned frames)
     return has_room_below(s, frames, s->node.insert.size / 2);
 }
 
-/* Is there room for @frames, and as much for the CPUs? */
+/* Is there room for @frames if no more than @queued may wait, or its turn? */
 bool rfm5565_share_has_room(const Rfm5565State *s, const Rfm5565Share *share,
-                            unsigned frames)
+                            unsigned frames, uint32_t queued)
 {
-    return has_room_below(s, frames, QUEUED) ||
+    return has_room_below(s, frames, queued) ||
            (dequeued(s) - share->dequeued_before >= SHARE &&
             rfm5565_ring_has_room(s, frames));
 }
@@ -109,7 +106,6 @@ bool rfm5565_share_has_room(const Rfm5565State *s, const Rfm5565Share *share,
 /* So many as were asked for are sent, or about to be. */
 void rfm5565_share_taken(const Rfm5565State *s, Rfm5565Share *share)
 {
-    share->no_room_since = 0;
     share->dequeued_before = dequeued(s);
 }
 

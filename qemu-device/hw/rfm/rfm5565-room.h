@@ -15,7 +15,7 @@ typedef struct Rfm5565Share {
 bool rfm5565_wait_in_turn(Rfm5565State *s);
 bool rfm5565_ring_has_room(const Rfm5565State *s, unsigned frames);
 bool rfm5565_share_has_room(const Rfm5565State *s, const Rfm5565Share *share,
-                            unsigned frames);
+                            unsigned frames, uint32_t queued);
 void rfm5565_share_taken(const Rfm5565State *s, Rfm5565Share *share);
 uint64_t rfm5565_share_waits_until(const Rfm5565State *s, Rfm5565Share *share);
 
