@@ -69,7 +69,8 @@ class Broker(Program):
     def __init__(self, place, port):
         self.port = port
         settings = Path(place.folder, f"broker{port}.conf")
-        settings.write_text(f"listener {port} {HERE}\nallow_anonymous true\n")
+        # By itself a broker drops the newest of what a listener takes too slowly, past a thousand messages.
+        settings.write_text(f"listener {port} {HERE}\nallow_anonymous true\nmax_queued_messages 0\n")
         super().__init__(place.folder, f"broker{port}", BROKER, "-c", settings, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL)
         place.add(self)
