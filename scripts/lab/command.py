@@ -129,7 +129,7 @@ def ethernet(options, number, place):
 
 
 # ns for which the ring's thread looks for more before it sleeps: docs/realtime.md.
-POLL = 16000
+POLL = 4000
 
 
 def card(options, number, sockets, port="chassis=1,slot=1", iothread=None, network_card=""):
