@@ -119,6 +119,10 @@ unsigned rfm5565_burst_merge(Rfm5565State *s, uint32_t offset,
 
 /* --- what a scan sends: under both locks ---------------------------------- */
 
+/*
+ * Is there room for one run more? One of them may be two frames, where the
+ * address offset makes the ring's space end inside it.
+ */
 static bool grant_run(Rfm5565State *s)
 {
     Rfm5565Burst *burst = &s->burst;
