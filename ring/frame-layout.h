@@ -47,9 +47,14 @@ static inline uint16_t frame_marks(const uint8_t *wire)
 }
 
 /* The check over what changes on the way. */
+static inline uint8_t path_check(uint32_t path)
+{
+	return (uint8_t)~((path & 0xff) * 3 + (path >> 8 & 0xff) * 7 + (path >> 16 & 0xff) * 11);
+}
+
 static inline uint8_t hop_check(const uint8_t *wire)
 {
-	return (uint8_t)~(wire[AT_HOPS] * 3 + wire[AT_HOPS + 1] * 7 + wire[AT_MARKS] * 11);
+	return path_check(get32(wire + AT_HOPS));
 }
 
 #endif

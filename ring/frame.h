@@ -220,6 +220,17 @@ int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame);
 int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame);
 
 /**
+ * rfm_frame_header_sum() - CRC32C of what the originator wrote into the header
+ * @wire: RFM_FRAME_HEADER bytes
+ *
+ * The originator knows by it what comes home.
+ */
+uint32_t rfm_frame_header_sum(const uint8_t *wire);
+
+/** rfm_frame_read_header() - rfm_frame_decode_header() of what is known by its header */
+int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame);
+
+/**
  * rfm_train_encode() - the header before the data of a train
  * @frame: what the frames have in common: a DATA frame without data
  * @wire: RFM_UNIT_MAX bytes; the data stand behind RFM_FRAME_HEADER already

@@ -44,19 +44,22 @@ struct rfm_link_self {
  * @light: receiving end: upstream's light has come or gone
  * @frame: receiving end: a frame or train came; @wire has RFM_UNIT_MAX bytes and
  *	is its own to change
+ * @knows: receiving end: is the header of it, RFM_FRAME_HEADER bytes, enough for @frame? NULL:
+ *	never
  * @bad: receiving end: something came that is no frame
  * @downstream: sending end: a neighbour takes our frames, or none does
  * @light_out: sending end: is our laser on?
  * @pull: sending end: copy the next frame or train to @wire (RFM_UNIT_MAX bytes)
  *	and return its length, 0 if there is none
  *
- * An end calls only the ops of its own side; none may be NULL there.
+ * An end calls only the ops of its own side; none but @knows may be NULL there.
  * rfm_node_link_ops (ring/node.h) is the set of a node.
  */
 struct rfm_link_ops {
 	struct rfm_link_self (*self)(void *opaque);
 	void (*light)(void *opaque, bool on, uint64_t now);
 	void (*frame)(void *opaque, uint8_t *wire, unsigned int len, uint64_t now);
+	bool (*knows)(void *opaque, const uint8_t *wire);
 	void (*bad)(void *opaque);
 	void (*downstream)(void *opaque, bool up, uint64_t now);
 	bool (*light_out)(void *opaque);

@@ -48,6 +48,8 @@ bool rfm_has_credit(const struct rfm_node *node);
 bool rfm_next_may_leave(struct rfm_node *node);
 void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
 		      uint64_t now);
+/* Wakes a producer that waits, if there is room; whenever there is nothing left to send. */
+void rfm_notify_room(struct rfm_node *node);
 struct rfm_fifo_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
 				  uint64_t ready);
 void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now);

@@ -137,6 +137,7 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 		if (now - node->turn_time >= RFM_NODE_SILENCE_NS)
 			node->turn_ns = 0;
 	}
+	rfm_notify_room(node);		/* nothing is pulled while downstream has no room */
 	expiry = rfm_packets_expire(node, now);
 	if (expiry < next)
 		next = expiry;
@@ -200,6 +201,11 @@ static void node_link_frame(void *opaque, uint8_t *wire, unsigned int len, uint6
 	rfm_node_receive(opaque, wire, len, now);
 }
 
+static bool node_link_knows(void *opaque, const uint8_t *wire)
+{
+	return rfm_node_knows(opaque, wire);
+}
+
 static void node_link_bad(void *opaque)
 {
 	rfm_node_receive_bad(opaque);
@@ -224,6 +230,7 @@ const struct rfm_link_ops rfm_node_link_ops = {
 	.self = node_link_self,
 	.light = node_link_light,
 	.frame = node_link_frame,
+	.knows = node_link_knows,
 	.bad = node_link_bad,
 	.downstream = node_link_downstream,
 	.light_out = node_link_light_out,

@@ -397,6 +397,8 @@ struct rfm_node {
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t window;	/* own frames that may be in flight */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
+	/* Of own trains: sums of the headers, at the first number modulo RFM_NODE_WINDOW. */
+	uint32_t train_headers[RFM_NODE_WINDOW];
 	uint64_t heartbeat_time, tick_time;
 	uint64_t silence_grace;	/* until then no source counts as silent */
 	uint64_t turn_ns;	/* the last own heartbeat took once round; 0: none comes home */
@@ -614,10 +616,20 @@ extern const struct rfm_link_ops rfm_node_link_ops;
 /**
  * rfm_node_receive() - a frame or train from upstream
  * @wire: RFM_FRAME_MAX bytes, of a train RFM_UNIT_MAX, what came at the beginning;
- *	may be changed
+ *	may be changed. The header is enough if rfm_node_knows() it
  * @len: its rfm_frame_length()
  */
 void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now);
+
+/**
+ * rfm_node_knows() - is that a train of this node that is under way?
+ * @wire: RFM_FRAME_HEADER bytes, with a rfm_frame_length()
+ *
+ * With the very header that it was sent with; then its data are known, and rfm_node_receive()
+ * does not look at them. Single frames are always read as a whole: it is no quicker without,
+ * and a line is judged by those that are damaged on it.
+ */
+bool rfm_node_knows(const struct rfm_node *node, const uint8_t *wire);
 
 /** rfm_node_receive_bad() - upstream sent something that is no frame */
 void rfm_node_receive_bad(struct rfm_node *node);

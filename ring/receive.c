@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ring/wire.h"
+#include "ring/frame-layout.h"
 
 #define NIC_EVALUATED	0x8f	/* types 0 to 3 and 7; the others are reserved */
 #define HELD_ALMOST_FULL	(RFM_NODE_HELD_SLOTS / 4 * 3)
@@ -438,13 +438,14 @@ static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 	}
 	if (node->paused)
 		marks |= RFM_MARK_PAUSED;
-	rfm_frame_set_path(wire, frame->hops + 1, marks);
 	if (rfm_frame_is_train(wire) && node->config.line.paced) {
+		rfm_frame_set_path(wire, frame->hops + 1, marks);
 		forward_one_by_one(node, wire, frame->count, ready);
 	} else {
 		slot = rfm_transmit_put(node, TAG_TRANSIT, frame->count, ready);
 		slot->length = len;
 		rfm_frame_copy(slot->wire, wire, len);
+		rfm_frame_set_path(slot->wire, frame->hops + 1, marks);
 	}
 	node->stats.forwarded += frame->count;
 	if (frame->type == RFM_FRAME_DATA)
@@ -473,16 +474,28 @@ static bool is_removed(struct rfm_node *node, const struct rfm_frame *frame)
 	return false;
 }
 
+bool rfm_node_knows(const struct rfm_node *node, const uint8_t *wire)
+{
+	uint64_t seq = get64(wire + AT_SEQ);
+
+	return rfm_frame_is_train(wire) && wire[AT_SOURCE] == node->config.id &&
+	       seq > node->home_seq && seq <= node->seq &&
+	       node->train_headers[seq % RFM_NODE_WINDOW] == rfm_frame_header_sum(wire);
+}
+
 void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	struct rfm_frame frame;
 	enum freshness freshness;
 	uint16_t verdict;
+	int error;
 
 	if (node->loopback)
 		return;		/* the receiver is switched to our own transmitter */
 	/* Of the data only what a notice may have; those of an update stay in @wire. */
-	if (rfm_frame_decode_header(wire, &frame) != RFM_FRAME_OK) {
+	error = rfm_node_knows(node, wire) ? rfm_frame_read_header(wire, &frame) :
+					     rfm_frame_decode_header(wire, &frame);
+	if (error != RFM_FRAME_OK) {
 		rfm_node_receive_bad(node);
 		return;
 	}

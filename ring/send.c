@@ -384,17 +384,45 @@ static void fill_origin(const struct rfm_node *node, struct rfm_frame *frame, ui
 	frame->flags = node->config.redundant ? RFM_FLAG_REDUNDANT : 0;
 }
 
-static void queue_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
-{
-	struct rfm_fifo_slot *slot = rfm_transmit_put(node, TAG_OWN, 1, ready);
+/* Where own frames are built: where they leave, or, if there is a slot, in the FIFO. */
+struct place {
+	uint8_t *wire;
+	struct rfm_fifo_slot *slot;
+};
 
-	slot->length = rfm_frame_encode(frame, slot->wire);
-	node->own_queued++;
+/* @leave: where what is pulled now leaves; NULL: in the FIFO. Nothing may wait there before it. */
+static struct place place_own(struct rfm_node *node, uint8_t *leave, uint8_t tag,
+			      unsigned int frames, uint64_t ready)
+{
+	struct rfm_fifo_slot *slot;
+
+	if (leave)
+		return (struct place){ .wire = leave };
+	slot = rfm_transmit_put(node, tag, frames, ready);
+	node->own_queued += tag == TAG_OWN ? frames : 0;
+	return (struct place){ .wire = slot->wire, .slot = slot };
+}
+
+/* Built; returns how many bytes leave now. */
+static unsigned int built(struct place place, unsigned int length)
+{
+	if (!place.slot)
+		return length;
+	place.slot->length = length;
+	return 0;
+}
+
+static unsigned int build_frame(struct rfm_node *node, uint8_t *leave, struct rfm_frame *frame,
+				uint64_t ready)
+{
+	struct place place = place_own(node, leave, TAG_OWN, 1, ready);
+	unsigned int length = built(place, rfm_frame_encode(frame, place.wire));
+
 	if (!node->config.redundant)
-		return;
+		return length;
 	frame->flags |= RFM_FLAG_SECOND;
-	slot = rfm_transmit_put(node, TAG_COPY, 1, ready);
-	slot->length = rfm_frame_encode(frame, slot->wire);
+	place = place_own(node, NULL, TAG_COPY, 1, ready);
+	return built(place, rfm_frame_encode(frame, place.wire));
 }
 
 /* So many own frames get their numbers; before anything else is done about them. */
@@ -431,14 +459,16 @@ static unsigned int count_train(struct rfm_node *node, const struct rfm_insert_r
 }
 
 /* The next @count records become a train. */
-static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
+static unsigned int send_train(struct rfm_node *node, uint8_t *leave, unsigned int count,
+			       uint64_t now)
 {
 	const struct rfm_insert_record *record = rfm_insert_seen(&node->insert, 0);
-	struct rfm_fifo_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
-						 record->time > node->credit_time ? record->time :
-						 node->credit_time);
+	struct place place = place_own(node, leave, TAG_OWN, count,
+				       record->time > node->credit_time ? record->time :
+				       node->credit_time);
 	struct rfm_frame frame;
-	uint8_t *data = slot->wire + RFM_FRAME_HEADER;
+	uint8_t *data = place.wire + RFM_FRAME_HEADER;
+	unsigned int length;
 
 	frame.type = RFM_FRAME_DATA;
 	frame.count = count;
@@ -455,12 +485,14 @@ static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
 	frame.length = (count - 1) * RFM_FRAME_DATA_MAX + record->length;
 	node->stats.sent_bytes += frame.length;
 	rfm_insert_release(&node->insert, count);
-	slot->length = rfm_train_encode(&frame, slot->wire);
-	node->own_queued += count;
+	length = rfm_train_encode(&frame, place.wire);
+	node->train_headers[frame.seq % RFM_NODE_WINDOW] = rfm_frame_header_sum(place.wire);
+	return built(place, length);
 }
 
 /* The next records become a packet. */
-static void send_packet(struct rfm_node *node, unsigned int pieces, uint64_t now)
+static unsigned int send_packet(struct rfm_node *node, uint8_t *leave, unsigned int pieces,
+				uint64_t now)
 {
 	const struct rfm_insert_record *record = rfm_insert_seen(&node->insert, 0);
 	struct rfm_frame frame = {
@@ -469,6 +501,7 @@ static void send_packet(struct rfm_node *node, unsigned int pieces, uint64_t now
 	};
 	const uint8_t flags = record->kind >> 4;
 	uint64_t ready = record->time > node->credit_time ? record->time : node->credit_time;
+	unsigned int length = 0;
 
 	fill_origin(node, &frame, record->time);
 	frame.seq = node->seq + 1;
@@ -478,28 +511,26 @@ static void send_packet(struct rfm_node *node, unsigned int pieces, uint64_t now
 	frame.length = (pieces - 1) * RFM_FRAME_DATA_MAX +
 		       rfm_insert_seen(&node->insert, pieces - 1)->length;
 	for (int copy = 0; !node->loopback && copy <= node->config.redundant; copy++) {
-		struct rfm_fifo_slot *slot = rfm_transmit_put(node, copy ? TAG_COPY : TAG_OWN, pieces,
-							 ready);
+		struct place place = place_own(node, leave, copy ? TAG_COPY : TAG_OWN, pieces, ready);
 
 		if (copy)
 			frame.flags |= RFM_FLAG_SECOND;
 		for (unsigned int i = 0; i < pieces; i++)
-			memcpy(slot->wire + RFM_FRAME_HEADER + (size_t)i * RFM_FRAME_DATA_MAX,
+			memcpy(place.wire + RFM_FRAME_HEADER + (size_t)i * RFM_FRAME_DATA_MAX,
 			       rfm_insert_seen(&node->insert, i)->data, RFM_FRAME_DATA_MAX);
-		slot->length = rfm_packet_encode(&frame, slot->wire);
+		length = built(place, rfm_packet_encode(&frame, place.wire));
 	}
 	rfm_insert_release(&node->insert, pieces);
 	if (node->loopback) {
 		rfm_packets_end(node, node->seq, frame.kind & RFM_KIND_ALL ? RFM_PACKET_TAKEN :
 				RFM_PACKET_NO_NODE);
 		rfm_retire_up_to(node, node->seq, pieces, false, now);
-	} else {
-		node->own_queued += pieces;
 	}
+	return length;
 }
 
 /* The first record that waits becomes a frame and gets its number. */
-static void send_frame(struct rfm_node *node, uint64_t now)
+static unsigned int send_frame(struct rfm_node *node, uint8_t *leave, uint64_t now)
 {
 	const struct rfm_insert_record *record = rfm_insert_seen(&node->insert, 0);
 	uint64_t time = record->time;
@@ -531,26 +562,31 @@ static void send_frame(struct rfm_node *node, uint64_t now)
 		rfm_retire_up_to(node, node->seq, 1, false, now);
 		if (rfm_frame_is_update(&frame))
 			node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
-		return;
+		return 0;
 	}
 	fill_origin(node, &frame, time);
-	queue_own(node, &frame, ready);
+	return build_frame(node, leave, &frame, ready);
 }
 
-/* What waits first and has credit; returns how many frames it is. */
-static unsigned int send_next(struct rfm_node *node, uint64_t now)
+/* What waits first and has credit gets its numbers; returns how many bytes leave now. */
+static unsigned int send_next(struct rfm_node *node, uint8_t *leave, uint64_t now)
 {
 	const struct rfm_insert_record *next = rfm_insert_peek(&node->insert);
-	unsigned int count = next->type == RFM_FRAME_PACKET ? pieces_of(next) :
-							      count_train(node, next);
+	uint64_t before, in_flight = node->ring_open ? 0 : rfm_in_flight(node);
+	unsigned int count, length;
 
+	advance_seq(node, rfm_insert_dropped(&node->insert));
+	before = node->seq;
 	if (next->type == RFM_FRAME_PACKET)
-		send_packet(node, count, now);
-	else if (count > 1)
-		send_train(node, count, now);
+		length = send_packet(node, leave, pieces_of(next), now);
+	else if ((count = count_train(node, next)) > 1)
+		length = send_train(node, leave, count, now);
 	else
-		send_frame(node, now);
-	return count;
+		length = send_frame(node, leave, now);
+	in_flight += node->seq - before;
+	if (!node->ring_open && in_flight > node->stats.window_peak)
+		node->stats.window_peak = in_flight;
+	return length;
 }
 
 /* What waits cannot leave. It takes its numbers, so that everybody sees the gap. */
@@ -574,12 +610,14 @@ static void drop_queued(struct rfm_node *node)
 	}
 }
 
-static void notify_room(struct rfm_node *node)
+/*
+ * Does the producer wait, and is there room? This may miss one that begins to wait at the
+ * same time. Who sends frame after frame finds it with the next.
+ */
+static void look_who_waits(struct rfm_node *node)
 {
 	struct rfm_insert *insert = &node->insert;
 
-	/* The producer sets @producer_waits, then looks for room; here it is the other way round. */
-	atomic_thread_fence(memory_order_seq_cst);
 	rfm_packets_notify_room(node);
 	if (!atomic_load_explicit(&insert->producer_waits, memory_order_relaxed) ||
 	    (!atomic_load_explicit(&insert->offline, memory_order_relaxed) &&
@@ -589,26 +627,28 @@ static void notify_room(struct rfm_node *node)
 	node->ops->room(node->opaque);
 }
 
+void rfm_notify_room(struct rfm_node *node)
+{
+	/* The producer sets @producer_waits, then looks for room; here it is the other way round. */
+	atomic_thread_fence(memory_order_seq_cst);
+	look_who_waits(node);
+}
+
 void rfm_node_send_queued(struct rfm_node *node, uint64_t now)
 {
 	bool any = false;
 
 	if (!rfm_can_originate(node)) {
 		drop_queued(node);
-		notify_room(node);
+		rfm_notify_room(node);
 		return;
 	}
 	while (rfm_insert_peek(&node->insert) && rfm_next_may_leave(node)) {
-		uint64_t in_flight = node->ring_open ? 0 : rfm_in_flight(node);
-
-		advance_seq(node, rfm_insert_dropped(&node->insert));
-		in_flight += send_next(node, now);
-		if (!node->ring_open && in_flight > node->stats.window_peak)
-			node->stats.window_peak = in_flight;
+		send_next(node, NULL, now);
 		any = true;
 	}
 	if (any)
-		notify_room(node);
+		look_who_waits(node);
 }
 
 /*
@@ -628,7 +668,7 @@ void rfm_cancel_own(struct rfm_node *node)
 		node->fence_seq = 0;
 		fail_fence(node, node->fence_ticket);
 	}
-	notify_room(node);
+	rfm_notify_room(node);
 }
 
 /* Nothing can leave at all. */
@@ -711,10 +751,27 @@ static bool must_stay_awake(struct rfm_node *node)
 	return !rfm_insert_sleep(&node->insert);
 }
 
+/* What nothing waits before needs no place in the FIFO. */
+static unsigned int send_past_fifo(struct rfm_node *node, uint8_t *wire, uint64_t now)
+{
+	unsigned int length;
+
+	if (rfm_fifo_used(&node->transmit) || node->config.line.paced || node->config.redundant ||
+	    node->loopback || !rfm_can_originate(node) ||
+	    !rfm_insert_peek(&node->insert) || !rfm_next_may_leave(node))
+		return 0;
+	length = send_next(node, wire, now);
+	look_who_waits(node);
+	return length;
+}
+
 unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 {
+	unsigned int length = send_past_fifo(node, wire, now);
 	const struct rfm_fifo_slot *slot;
 
+	if (length)
+		return length;
 	do {
 		node->pulling = true;
 		rfm_node_send_queued(node, now);
@@ -728,6 +785,7 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 			return slot->length;
 		}
 	} while (must_stay_awake(node));
+	rfm_notify_room(node);
 	return 0;
 }
 

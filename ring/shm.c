@@ -394,7 +394,8 @@ static bool has_data(struct rfm_shm *shm)
  * What the first line in @slot says of the rest is that of the copy: it is not
  * looked up again. A train is shown as a whole, or not at all.
  */
-static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from)
+static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from,
+		     rfm_shm_knows *knows, void *opaque)
 {
 	int len = rfm_frame_length(slot);
 	unsigned int slots;
@@ -406,11 +407,12 @@ static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from)
 		shm->broken = true;
 		return -1;
 	}
-	memcpy(slot + SHM_FIRST, from + SHM_FIRST, len - SHM_FIRST);
+	if (slots == 1 || !knows || !knows(opaque, slot))
+		memcpy(slot + SHM_FIRST, from + SHM_FIRST, len - SHM_FIRST);
 	return slots;
 }
 
-int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot)
+int rfm_shm_take_new(struct rfm_shm *shm, uint8_t *slot, rfm_shm_knows *knows, void *opaque)
 {
 	const uint8_t *from;
 	int slots;
@@ -421,10 +423,15 @@ int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot)
 		fetch_to_read(slot_at(shm, shm->own_index + READ_AHEAD));
 	from = slot_at(shm, shm->own_index);
 	memcpy(slot, from, SHM_FIRST);
-	slots = take_rest(shm, slot, from);
+	slots = take_rest(shm, slot, from, knows, opaque);
 	if (slots > 0)
 		shm->own_index += slots;
 	return slots;
+}
+
+int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot)
+{
+	return rfm_shm_take_new(shm, slot, NULL, NULL);
 }
 
 void rfm_shm_release(struct rfm_shm *shm)

@@ -142,6 +142,12 @@ bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots);
  */
 int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot);
 
+/** rfm_shm_knows - does the consumer need no more of a train than its header at @wire? */
+typedef bool rfm_shm_knows(void *opaque, const uint8_t *wire);
+
+/** rfm_shm_take_new() - the same, but of a train that @knows, if not NULL, only the header */
+int rfm_shm_take_new(struct rfm_shm *shm, uint8_t *slot, rfm_shm_knows *knows, void *opaque);
+
 /**
  * rfm_shm_release() - give back taken slots, wake a producer that waits
  *

@@ -597,12 +597,14 @@ static void peaks(void **state)
 	for (int i = 0; i < 5; i++)
 		rig_store32(rig, 0, 0, i);
 	assert_int_equal(rig_stats(rig, 0).insert_peak, 5);
+	rfm_node_send_queued(&rig->peers[0].node, rig->now);
 	rig_settle(rig);
 	stats = rig_stats(rig, 0);
 	assert_int_equal(stats.window_peak, 5);
 	assert_int_equal(stats.tx_peak, 5);
 	for (int i = 0; i < 20; i++)
 		rig_store32(rig, 0, 0, i);	/* four too many */
+	rfm_node_send_queued(&rig->peers[0].node, rig->now);
 	rig_pull(rig, 0, 3);
 	for (int i = 0; i < 3; i++)
 		rig_store32(rig, 0, 0, i);	/* behind the gap */

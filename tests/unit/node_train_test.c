@@ -270,13 +270,18 @@ static void a_damaged_train_is_dropped_and_missed(void **state)
 	rig_free(rig);
 }
 
-/* The wire form of what leaves peer 0 next. */
-static unsigned int take_wire(struct rig *rig, uint8_t *wire)
+static unsigned int take_wire_of(struct rig *rig, int peer, uint8_t *wire)
 {
-	unsigned int len = rfm_node_pull(&rig->peers[0].node, wire, rig->now);
+	unsigned int len = rfm_node_pull(&rig->peers[peer].node, wire, rig->now);
 
 	assert_true(len);
 	return len;
+}
+
+/* The wire form of what leaves peer 0 next. */
+static unsigned int take_wire(struct rig *rig, uint8_t *wire)
+{
+	return take_wire_of(rig, 0, wire);
 }
 
 static void receive(struct rig *rig, int peer, const uint8_t *wire, unsigned int len)
@@ -285,6 +290,49 @@ static void receive(struct rig *rig, int peer, const uint8_t *wire, unsigned int
 
 	memcpy(copy, wire, len);
 	rfm_node_receive(&rig->peers[peer].node, copy, len, rig->now);
+}
+
+/* Peer 0 stores two frames, and peer 1 has them; what that passes on. */
+static unsigned int come_back(struct rig *rig, uint8_t seed, uint8_t *wire)
+{
+	unsigned int len;
+
+	store_run(rig, 0, 0, 2 * FRAME, seed);
+	len = take_wire(rig, wire);
+	receive(rig, 1, wire, len);
+	assert_run(rig, 1, 0, 2 * FRAME, seed);
+	assert_int_equal(take_wire_of(rig, 1, wire), len);
+	return len;
+}
+
+/* Whoever has stored its data has checked them: an own train is known by its header. */
+static void an_own_train_needs_only_its_header(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	uint64_t bad = rig_stats(rig, 0).bad, home = rig_stats(rig, 0).home;
+	uint8_t wire[RFM_UNIT_MAX];
+	unsigned int len;
+
+	(void)state;
+	for (unsigned int at = 0; at < RFM_FRAME_HEADER; at++) {
+		len = come_back(rig, at, wire);
+		wire[at] ^= 0x10;
+		assert_false(at < RFM_FRAME_HEADER - 4 &&
+			     rfm_node_knows(&rig->peers[0].node, wire));
+		receive(rig, 0, wire, len);
+		assert_int_equal(rig_stats(rig, 0).bad, bad + at + 1);
+		assert_int_equal(rig_stats(rig, 0).home, home);
+	}
+	len = come_back(rig, 100, wire);
+	memset(wire + RFM_FRAME_HEADER, 0, len - RFM_FRAME_HEADER);
+	assert_true(rfm_node_knows(&rig->peers[0].node, wire));
+	receive(rig, 0, wire, len);
+	assert_int_equal(rig_stats(rig, 0).home, home + 2);
+	assert_int_equal(rig_stats(rig, 0).lost, 2 * RFM_FRAME_HEADER);
+	/* Once. */
+	assert_false(rfm_node_knows(&rig->peers[0].node, wire));
+	rig_assert_books_closed(rig, 0);
+	rig_free(rig);
 }
 
 static void a_late_train_is_not_stored(void **state)
@@ -579,6 +627,7 @@ int main(void)
 		cmocka_unit_test(the_peak_counts_all_frames),
 		cmocka_unit_test(a_lost_train_is_as_many_lost_frames),
 		cmocka_unit_test(a_damaged_train_is_dropped_and_missed),
+		cmocka_unit_test(an_own_train_needs_only_its_header),
 		cmocka_unit_test(a_late_train_is_not_stored),
 		cmocka_unit_test(a_train_beyond_our_numbers_is_bad),
 		cmocka_unit_test(a_paused_node_holds_trains_back),
