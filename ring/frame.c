@@ -175,10 +175,9 @@ int rfm_frame_length(const uint8_t *wire)
 	return RFM_FRAME_HEADER + data_length(wire);
 }
 
-int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame)
+/* Of what has a length. */
+static int read_fields(const uint8_t *wire, struct rfm_frame *frame)
 {
-	if (rfm_frame_length(wire) < 0)
-		return RFM_FRAME_FOREIGN;
 	if (wire[AT_HOP_CHECK] != hop_check(wire))
 		return RFM_FRAME_DAMAGED;
 
@@ -210,13 +209,18 @@ int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame)
 	return RFM_FRAME_OK;
 }
 
+int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame)
+{
+	return rfm_frame_length(wire) < 0 ? RFM_FRAME_FOREIGN : read_fields(wire, frame);
+}
+
 int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 {
 	if (rfm_frame_length(wire) < 0)
 		return RFM_FRAME_FOREIGN;
 	if (get32(wire + AT_CHECK) != origin_check(wire, data_length(wire)))
 		return RFM_FRAME_DAMAGED;
-	return rfm_frame_read_header(wire, frame);
+	return read_fields(wire, frame);
 }
 
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)

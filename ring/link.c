@@ -540,8 +540,8 @@ const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, uns
 	*taken = 0;
 	while (link->shm && *taken < limit && !error) {
 		/* A tap is shown all of it. */
-		int got = rfm_shm_take_new(shm, link->packet, link->tap ? NULL : link->ops->knows,
-					   link->opaque);
+		int got = rfm_shm_take(shm, link->packet, link->tap ? NULL : link->ops->knows,
+				       link->opaque);
 
 		if (!got)
 			break;

@@ -74,7 +74,7 @@ void rfm_packet_home(struct rfm_node *node, const struct rfm_frame *frame);
 void rfm_packets_end(struct rfm_node *node, uint64_t seq, enum rfm_packet_fate fate);
 /* Those of which nothing is known for too long. Returns when to call again. */
 uint64_t rfm_packets_expire(struct rfm_node *node, uint64_t now);
-/* After a full fence: rfm_node_may_packet() has set its word, then looked. */
+/* rfm_node_may_packet() sets its word, then looks: before the last look a full fence is needed. */
 void rfm_packets_notify_room(struct rfm_node *node);
 bool rfm_packet_is_for_us(const struct rfm_node *node, const struct rfm_frame *frame);
 /* Returns the marks that its destination leaves. */

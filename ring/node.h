@@ -17,7 +17,8 @@
  * - A frame of another node gets its place in the transmit FIFO before
  *   anything else can happen, so what is visible here leaves this node
  *   before anything this node says later.
- * - Own frames wait for window credit before they enter the transmit FIFO.
+ * - Own frames wait for window credit before they enter the transmit FIFO, or
+ *   leave past it if it is empty.
  *   With every node's frames in flight limited, the FIFO has room for all
  *   that can arrive: receiving never waits for sending.
  * - Nothing is lost silently: every own frame has a number; what does not
@@ -276,7 +277,8 @@ struct rfm_node_config {
  * @held_lost: updates and interrupts dropped here because the node was paused
  *	for too long
  * @window_peak: most own frames that ever were in flight on a closed ring
- * @tx_peak: most frames that ever were in the transmit FIFO
+ * @tx_peak: most frames that ever were in the transmit FIFO; an own one that nothing
+ *	waits before leaves past it
  * @insert_peak: most stores that ever waited
  * @sent_bytes: data bytes of own updates given to the line or to loopback, once in
  *	redundant mode
@@ -637,8 +639,8 @@ void rfm_node_receive_bad(struct rfm_node *node);
 /**
  * rfm_node_send_queued() - let stores that wait and have credit enter the transmit FIFO
  *
- * rfm_node_pull() does it too. An owner that stores faster than it pulls makes
- * room with it.
+ * rfm_node_pull() does it too, where something waits there. An owner that stores faster than it
+ * pulls makes room with it.
  */
 void rfm_node_send_queued(struct rfm_node *node, uint64_t now);
 

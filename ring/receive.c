@@ -479,6 +479,7 @@ bool rfm_node_knows(const struct rfm_node *node, const uint8_t *wire)
 	uint64_t seq = get64(wire + AT_SEQ);
 
 	return rfm_frame_is_train(wire) && wire[AT_SOURCE] == node->config.id &&
+	       get64(wire + AT_INCARNATION) == node->config.incarnation &&
 	       seq > node->home_seq && seq <= node->seq &&
 	       node->train_headers[seq % RFM_NODE_WINDOW] == rfm_frame_header_sum(wire);
 }

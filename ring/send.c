@@ -390,7 +390,10 @@ struct place {
 	struct rfm_fifo_slot *slot;
 };
 
-/* @leave: where what is pulled now leaves; NULL: in the FIFO. Nothing may wait there before it. */
+/*
+ * @leave: where what is pulled now leaves; NULL: in the FIFO, as where something waits there,
+ * in redundant mode, on a paced line and in loopback.
+ */
 static struct place place_own(struct rfm_node *node, uint8_t *leave, uint8_t tag,
 			      unsigned int frames, uint64_t ready)
 {
@@ -486,6 +489,7 @@ static unsigned int send_train(struct rfm_node *node, uint8_t *leave, unsigned i
 	node->stats.sent_bytes += frame.length;
 	rfm_insert_release(&node->insert, count);
 	length = rfm_train_encode(&frame, place.wire);
+	/* Whoever could change it meanwhile could as well send one home that nobody has stored. */
 	node->train_headers[frame.seq % RFM_NODE_WINDOW] = rfm_frame_header_sum(place.wire);
 	return built(place, length);
 }
@@ -612,7 +616,8 @@ static void drop_queued(struct rfm_node *node)
 
 /*
  * Does the producer wait, and is there room? This may miss one that begins to wait at the
- * same time. Who sends frame after frame finds it with the next.
+ * same time; it is found with the next frame, when nothing is left to send, or with the next
+ * rfm_node_tick().
  */
 static void look_who_waits(struct rfm_node *node)
 {

@@ -395,7 +395,7 @@ static bool has_data(struct rfm_shm *shm)
  * looked up again. A train is shown as a whole, or not at all.
  */
 static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from,
-		     rfm_shm_knows *knows, void *opaque)
+		     bool (*knows)(void *opaque, const uint8_t *wire), void *opaque)
 {
 	int len = rfm_frame_length(slot);
 	unsigned int slots;
@@ -412,7 +412,8 @@ static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from,
 	return slots;
 }
 
-int rfm_shm_take_new(struct rfm_shm *shm, uint8_t *slot, rfm_shm_knows *knows, void *opaque)
+int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot,
+		 bool (*knows)(void *opaque, const uint8_t *wire), void *opaque)
 {
 	const uint8_t *from;
 	int slots;
@@ -427,11 +428,6 @@ int rfm_shm_take_new(struct rfm_shm *shm, uint8_t *slot, rfm_shm_knows *knows, v
 	if (slots > 0)
 		shm->own_index += slots;
 	return slots;
-}
-
-int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot)
-{
-	return rfm_shm_take_new(shm, slot, NULL, NULL);
 }
 
 void rfm_shm_release(struct rfm_shm *shm)

@@ -137,16 +137,14 @@ bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots);
 /**
  * rfm_shm_take() - copy the next slot out, or those of a train
  * @slot: RFM_UNIT_MAX bytes; as much of it is filled in as the frame is long
+ * @knows: does the consumer need no more of a train than its header at @wire? Then what
+ *	stands behind that is left as it was, or not. NULL: it needs all
+ * @opaque: of @knows
  *
  * Returns how many slots it was, 0 if there is none, -1 if @broken.
  */
-int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot);
-
-/** rfm_shm_knows - does the consumer need no more of a train than its header at @wire? */
-typedef bool rfm_shm_knows(void *opaque, const uint8_t *wire);
-
-/** rfm_shm_take_new() - the same, but of a train that @knows, if not NULL, only the header */
-int rfm_shm_take_new(struct rfm_shm *shm, uint8_t *slot, rfm_shm_knows *knows, void *opaque);
+int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot,
+		 bool (*knows)(void *opaque, const uint8_t *wire), void *opaque);
 
 /**
  * rfm_shm_release() - give back taken slots, wake a producer that waits

@@ -270,7 +270,7 @@ static void shm_tx_take(unsigned int count)
 {
 	uint8_t slot[RFM_UNIT_MAX];
 
-	while (count-- && rfm_shm_take(&down_peer, slot) > 0)
+	while (count-- && rfm_shm_take(&down_peer, slot, NULL, NULL) > 0)
 		;
 	rfm_shm_release(&down_peer);
 }

@@ -10,14 +10,14 @@
 /* Exactly the bytes asked for, at every offset and length. */
 static void exact_bytes(void **state)
 {
-	_Alignas(8) uint8_t memory[96], want[96];
-	uint8_t bytes[64];
+	_Alignas(8) uint8_t memory[256], want[256];
+	uint8_t bytes[200];
 
 	(void)state;
-	for (int i = 0; i < 64; i++)
-		bytes[i] = 0x40 + i;
+	for (int i = 0; i < 200; i++)
+		bytes[i] = 0x10 + i;
 	for (unsigned int at = 0; at < 16; at++) {
-		for (unsigned int len = 0; len <= 64; len++) {
+		for (unsigned int len = 0; len <= 200; len++) {
 			memset(memory, 0xee, sizeof(memory));
 			memset(want, 0xee, sizeof(want));
 			for (unsigned int i = 0; i < len; i++)
@@ -48,7 +48,7 @@ static void unaligned_source(void **state)
 #define ROUNDS 200000
 
 struct torn {
-	_Alignas(64) uint8_t memory[64];
+	_Alignas(64) uint8_t memory[2048 + 8];
 	atomic_bool stop;
 };
 
@@ -57,10 +57,10 @@ static void *storer(void *opaque)
 	struct torn *t = opaque;
 
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		/* 60 bytes: seven 8-byte pieces and one of 4, all the same number. */
-		uint32_t bytes[15];
+		/* As many 8-byte pieces as a train has, and one of 4, all the same number. */
+		uint32_t bytes[2048 / 4 + 1];
 
-		for (int i = 0; i < 15; i++)
+		for (int i = 0; i < 2048 / 4 + 1; i++)
 			bytes[i] = round;
 		rfm_memory_store(t->memory, bytes, sizeof(bytes));
 	}
@@ -84,7 +84,7 @@ static void never_torn_never_backwards(void **state)
 		uint64_t last, first;
 
 		stop = atomic_load(&t.stop);
-		last = __atomic_load_n((uint64_t *)(t.memory + 48), __ATOMIC_ACQUIRE);
+		last = __atomic_load_n((uint64_t *)(t.memory + 2040), __ATOMIC_ACQUIRE);
 		first = __atomic_load_n((uint64_t *)t.memory, __ATOMIC_ACQUIRE);
 		assert_int_equal(last >> 32, last & 0xffffffff);
 		assert_int_equal(first >> 32, first & 0xffffffff);

@@ -201,6 +201,25 @@ static void a_heartbeat_speaks_for_what_went_before_it(void **state)
 	rig_free(rig);
 }
 
+/* Whoever began to wait while the last frame left: nothing else would ever tell it. */
+static void who_was_missed_is_told_of_room(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rig_peer *peer = &rig->peers[0];
+	uint8_t wire[RFM_UNIT_MAX];
+
+	(void)state;
+	rig_settle(rig);
+	atomic_store(&peer->node.insert.producer_waits, true);
+	assert_int_equal(rfm_node_pull(&peer->node, wire, rig->now), 0);
+	assert_int_equal(peer->room_count, 1);
+	/* And where nothing is pulled. */
+	atomic_store(&peer->node.insert.producer_waits, true);
+	rfm_node_tick(&peer->node, rig->now);
+	assert_int_equal(peer->room_count, 2);
+	rig_free(rig);
+}
+
 /* Whoever asked for room is called once there is some, and only then. */
 static void room_is_announced(void **state)
 {
@@ -772,6 +791,7 @@ int main(void)
 		cmocka_unit_test(a_store_without_room_is_counted),
 		cmocka_unit_test(a_heartbeat_speaks_for_what_went_before_it),
 		cmocka_unit_test(room_is_announced),
+		cmocka_unit_test(who_was_missed_is_told_of_room),
 		cmocka_unit_test(interrupts_have_room_of_their_own),
 		cmocka_unit_test(a_flood_overruns_and_breaks_nothing),
 		cmocka_unit_test(a_lost_frame_is_missed_by_those_behind),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* links: tests/unit/rig.c */
+/* links: tests/unit/rig.c tests/unit/queue.c */
 /*
  * Trains: a run of whole frames leaves under one header. Nothing that anybody
  * can tell but the time it takes may differ from frames that travel alone.
  */
 #include "tests/unit/test.h"
+#include "tests/unit/queue.h"
 #include "tests/unit/rig.h"
 
 #include <string.h>
@@ -335,6 +336,71 @@ static void an_own_train_needs_only_its_header(void **state)
 	rig_free(rig);
 }
 
+/* A header is of the life in which it was sent, and of the last train at its place. */
+static void an_old_header_is_not_known(void **state)
+{
+	struct rfm_node_config like = { .window = 4 * RFM_NODE_WINDOW };
+	uint8_t old[RFM_UNIT_MAX], wire[RFM_UNIT_MAX];
+	struct rig *rig = train_rig(2, &like);
+	struct rfm_node *node = &rig->peers[0].node;
+
+	(void)state;
+	node->window = like.window;
+	store_run(rig, 0, 0, 2 * FRAME, 1);
+	take_wire(rig, old);
+	assert_true(rfm_node_knows(node, old));
+	for (uint64_t last = node->seq + RFM_NODE_WINDOW - 2; node->seq < last; ) {
+		store_run(rig, 0, 0, 2 * FRAME, 2);
+		take_wire(rig, wire);
+		assert_true(rfm_node_knows(node, wire));
+	}
+	assert_true(rfm_node_knows(node, old));
+	store_run(rig, 0, 0, 2 * FRAME, 3);
+	take_wire(rig, wire);
+	assert_true(rfm_node_knows(node, wire));
+	assert_false(rfm_node_knows(node, old));
+
+	store_run(rig, 0, 0, 2 * FRAME, 4);
+	take_wire(rig, old);
+	for (int life = 1; life < 3; life++) {
+		rfm_node_rejoin(node, 9000 + life, rig->now);
+		while (node->seq < RFM_NODE_WINDOW * 2) {
+			rig_store32(rig, 0, 0, node->seq);
+			take_wire(rig, wire);
+		}
+		assert_false(rfm_node_knows(node, old));
+	}
+	rig_free(rig);
+}
+
+/* Only whose train it is leaves it in the shared memory. */
+static void others_copy_the_train(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	uint8_t wire[RFM_UNIT_MAX];
+	struct rfm_shm out, in;
+
+	(void)state;
+	make_pair(&out, &in, 4 * RFM_TRAIN_FRAMES);
+	for (int round = 0; round < 2; round++) {
+		uint8_t *slot = rfm_shm_reserve(&out, RFM_TRAIN_FRAMES);
+		int peer = !round;
+
+		memset(wire, 0xee, sizeof(wire));
+		store_run(rig, 0, 0, 3 * FRAME, 7);
+		assert_true(rfm_node_pull(&rig->peers[0].node, slot, rig->now));
+		rfm_shm_commit(&out, 3, true);
+		rfm_shm_publish(&out);
+		assert_int_equal(rfm_shm_take(&in, wire, rfm_node_link_ops.knows,
+					      &rig->peers[peer].node), 3);
+		for (unsigned int i = 64; i < RFM_FRAME_HEADER + 3 * FRAME; i++)
+			assert_int_equal(wire[i] == slot[i], peer || slot[i] == 0xee);
+		assert_memory_equal(wire, slot, RFM_FRAME_HEADER);
+	}
+	close_pair(&out, &in);
+	rig_free(rig);
+}
+
 static void a_late_train_is_not_stored(void **state)
 {
 	struct rig *rig = train_rig(2, NULL);
@@ -628,6 +694,8 @@ int main(void)
 		cmocka_unit_test(a_lost_train_is_as_many_lost_frames),
 		cmocka_unit_test(a_damaged_train_is_dropped_and_missed),
 		cmocka_unit_test(an_own_train_needs_only_its_header),
+		cmocka_unit_test(an_old_header_is_not_known),
+		cmocka_unit_test(others_copy_the_train),
 		cmocka_unit_test(a_late_train_is_not_stored),
 		cmocka_unit_test(a_train_beyond_our_numbers_is_bad),
 		cmocka_unit_test(a_paused_node_holds_trains_back),

@@ -98,6 +98,6 @@ void assert_takes(struct rfm_shm *rx, uint64_t n)
 {
 	uint8_t slot[RFM_UNIT_MAX];
 
-	assert_int_equal(rfm_shm_take(rx, slot), 1);
+	assert_int_equal(rfm_shm_take(rx, slot, NULL, NULL), 1);
 	assert_frame(slot, n);
 }

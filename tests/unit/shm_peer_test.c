@@ -294,9 +294,9 @@ static void impossible_tail(void **state)
 		rfm_shm_release(&rx);
 		set32(rx.fds, AT_TAIL, tails[i]);
 		assert_true(rfm_shm_pending(&rx));
-		assert_int_equal(rfm_shm_take(&rx, slot), -1);
+		assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), -1);
 		set32(rx.fds, AT_TAIL, 6);		/* once is enough */
-		assert_int_equal(rfm_shm_take(&rx, slot), -1);
+		assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), -1);
 		assert_true(rfm_shm_pending(&rx));
 		assert_false(rfm_shm_wait_data(&rx, 1));
 		rfm_shm_release(&rx);
@@ -318,7 +318,7 @@ static void tail_over_kept_slots(void **state)
 	for (int n = 0; n < 5; n++)
 		assert_takes(&rx, n);
 	set32(rx.fds, AT_TAIL, 9);
-	assert_int_equal(rfm_shm_take(&rx, slot), -1);
+	assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), -1);
 	close_pair(&tx, &rx);
 }
 
@@ -389,7 +389,7 @@ static void garbage_everywhere(void **state)
 			for (int n = test_random(&seed) % 40; n && put(&tx, n); n--)
 				;
 			rfm_shm_publish(&tx);
-			for (int n = test_random(&seed) % 40; n && rfm_shm_take(&rx, slot) > 0; n--)
+			for (int n = test_random(&seed) % 40; n && rfm_shm_take(&rx, slot, NULL, NULL) > 0; n--)
 				;
 			rfm_shm_release(&rx);
 			rfm_shm_wait_room(&tx, 1);
@@ -422,7 +422,7 @@ static void peer_has_gone(void **state)
 	rfm_shm_publish(&tx);
 	rfm_shm_close(&tx);
 	assert_takes(&rx, 0);
-	assert_int_equal(rfm_shm_take(&rx, slot), 0);
+	assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), 0);
 	assert_true(rfm_shm_wait_data(&rx, 1));
 	rfm_shm_close(&rx);
 }

@@ -30,7 +30,7 @@ static void order_and_wrap(void **state)
 		}
 		while (out < in)
 			assert_takes(&rx, out++);
-		assert_int_equal(rfm_shm_take(&rx, slot), 0);
+		assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), 0);
 		close_pair(&tx, &rx);
 	}
 }
@@ -80,7 +80,7 @@ static void trains_order_and_wrap(void **state)
 			for (uint32_t n = test_random(&seed) % 20; n && out < in; n--) {
 				unsigned int len = unit_bytes(out++, wire);
 
-				assert_int_equal(rfm_shm_take(&rx, slot), rfm_unit_frames(len));
+				assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), rfm_unit_frames(len));
 				assert_memory_equal(slot, wire, len);
 			}
 			rfm_shm_release(&rx);
@@ -101,7 +101,7 @@ static void train_longer_than_shown(void **state)
 	memcpy(rfm_shm_reserve(&tx, RFM_TRAIN_FRAMES), wire, sizeof(wire));
 	rfm_shm_commit(&tx, 2, true);
 	rfm_shm_publish(&tx);
-	assert_int_equal(rfm_shm_take(&rx, slot), -1);
+	assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), -1);
 	assert_true(rx.broken);
 	close_pair(&tx, &rx);
 }
@@ -115,7 +115,7 @@ static void not_before_publish(void **state)
 	make_pair(&tx, &rx, 8);
 	assert_true(put(&tx, 1));
 	assert_false(rfm_shm_pending(&rx));
-	assert_int_equal(rfm_shm_take(&rx, slot), 0);
+	assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), 0);
 	rfm_shm_publish(&tx);
 	assert_true(rfm_shm_pending(&rx));
 	assert_takes(&rx, 1);
@@ -135,7 +135,7 @@ static void what_is_no_frame(void **state)
 	memcpy(rfm_shm_reserve(&tx, 1), message, sizeof(message));
 	rfm_shm_commit(&tx, 1, true);
 	rfm_shm_publish(&tx);
-	assert_int_equal(rfm_shm_take(&rx, slot), 1);
+	assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), 1);
 	assert_memory_equal(slot, message, sizeof(message));
 	close_pair(&tx, &rx);
 }

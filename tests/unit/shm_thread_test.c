@@ -92,7 +92,7 @@ static void *consumer_thread(void *opaque)
 	while (!(found & LAST)) {
 		uint32_t batch = 1 + test_random(&p->seed) % p->batch;
 
-		while (batch-- && rfm_shm_take(&p->shm, slot) > 0) {
+		while (batch-- && rfm_shm_take(&p->shm, slot, NULL, NULL) > 0) {
 			memcpy(&found, slot, sizeof(found));
 			if ((found & ~LAST) != p->taken++) {
 				p->failure = "a frame out of order";
@@ -205,7 +205,7 @@ static void *shower(void *opaque)
 	stay_on(0);
 	for (unsigned int n = 0; !m->over; n++) {
 		if (m->rx)
-			rfm_shm_take(m->rx, slot);
+			rfm_shm_take(m->rx, slot, NULL, NULL);
 		else
 			rfm_shm_reserve(m->tx, 1);
 		meet(m, 2 * n + 1);
@@ -249,7 +249,7 @@ static void moment_consumer_sleeps(void **state)
 			assert_true(readable(rx.fds[DATA], 0));
 		}
 		rfm_shm_clear_wakeup(&rx, false);
-		assert_int_equal(rfm_shm_take(&rx, slot), 1);
+		assert_int_equal(rfm_shm_take(&rx, slot, NULL, NULL), 1);
 		rfm_shm_release(&rx);
 	}
 	pthread_join(thread, NULL);

@@ -147,7 +147,7 @@ static void consume(struct bench_shared *shared, struct queue *q, int slice)
 
 	do {
 		for (int i = 0; i < LOOK_AT_CLOCK * QUEUE_BATCH; i++) {
-			if (rfm_shm_take(&q->ends[0], slot) <= 0) {
+			if (rfm_shm_take(&q->ends[0], slot, NULL, NULL) <= 0) {
 				sched_yield();
 				break;
 			}
