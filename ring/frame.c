@@ -126,19 +126,24 @@ unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
 	return seal_frame(frame, wire, frame->length);
 }
 
+/* Of several frames or pieces, whose data are there, the header tells the length of the last. */
+static unsigned int encode_several(const struct rfm_frame *frame, uint8_t type, uint8_t dest,
+				   uint32_t address, uint8_t *wire)
+{
+	put_header(frame, type, dest, frame->length - (frame->count - 1) * RFM_FRAME_DATA_MAX,
+		   address, wire);
+	return seal_frame(frame, wire, frame->length);
+}
+
 unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire)
 {
-	put_header(frame, RFM_FRAME_TRAIN, frame->count,
-		   frame->length - (frame->count - 1) * RFM_FRAME_DATA_MAX, frame->address, wire);
-	return seal_frame(frame, wire, frame->length);
+	return encode_several(frame, RFM_FRAME_TRAIN, frame->count, frame->address, wire);
 }
 
 unsigned int rfm_packet_encode(const struct rfm_frame *frame, uint8_t *wire)
 {
-	put_header(frame, frame->type, frame->dest,
-		   frame->length - (frame->count - 1) * RFM_FRAME_DATA_MAX,
-		   frame->stream | (uint32_t)frame->count << 16, wire);
-	return seal_frame(frame, wire, frame->length);
+	return encode_several(frame, frame->type, frame->dest,
+			      frame->stream | (uint32_t)frame->count << 16, wire);
 }
 
 unsigned int rfm_train_frame(const uint8_t *train, unsigned int index, uint8_t *wire)
@@ -175,8 +180,7 @@ int rfm_frame_length(const uint8_t *wire)
 	return RFM_FRAME_HEADER + data_length(wire);
 }
 
-/* Of what has a length. */
-static int read_fields(const uint8_t *wire, struct rfm_frame *frame)
+int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame)
 {
 	if (wire[AT_HOP_CHECK] != hop_check(wire))
 		return RFM_FRAME_DAMAGED;
@@ -209,18 +213,13 @@ static int read_fields(const uint8_t *wire, struct rfm_frame *frame)
 	return RFM_FRAME_OK;
 }
 
-int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame)
-{
-	return rfm_frame_length(wire) < 0 ? RFM_FRAME_FOREIGN : read_fields(wire, frame);
-}
-
 int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 {
 	if (rfm_frame_length(wire) < 0)
 		return RFM_FRAME_FOREIGN;
 	if (get32(wire + AT_CHECK) != origin_check(wire, data_length(wire)))
 		return RFM_FRAME_DAMAGED;
-	return read_fields(wire, frame);
+	return rfm_frame_read_header(wire, frame);
 }
 
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)

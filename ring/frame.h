@@ -227,7 +227,10 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame);
  */
 uint32_t rfm_frame_header_sum(const uint8_t *wire);
 
-/** rfm_frame_read_header() - rfm_frame_decode_header() of what is known by its header */
+/**
+ * rfm_frame_read_header() - rfm_frame_decode_header() without a look at the data's check
+ * @wire: what has a rfm_frame_length()
+ */
 int rfm_frame_read_header(const uint8_t *wire, struct rfm_frame *frame);
 
 /**
