@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import measure
-from suite import TOP, expect, figure, plan, run
+from suite import PATIENT, TOP, expect, figure, plan, run
 from labkit import Lab
 
 RMBENCH = TOP / "build" / "tools" / "rmbench"
@@ -102,7 +102,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="rfm-bulk.", dir="/dev/shm") as folder:
         ivshmem = (f"1:-object memory-backend-file,id=plain,size=4M,share=on,mem-path={folder}/plain",
                    "1:-device ivshmem-plain,memdev=plain")
-        with Lab("bulk", 2, *(word for arg in ivshmem for word in ("--qemu-arg", arg))) as lab:
+        with Lab("bulk", 2, *PATIENT, *(word for arg in ivshmem for word in ("--qemu-arg", arg))) as lab:
             return bool(run(TESTS, lab))
 
 

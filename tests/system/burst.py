@@ -4,7 +4,7 @@
 
 import sys
 
-from suite import PROGRAMS, clean_kernels, expect, figure, plan, run, wait_for
+from suite import PATIENT, PROGRAMS, clean_kernels, expect, figure, plan, run, wait_for
 from labkit import Lab
 
 CARD, DEVICE = "rfm0", "/dev/rfm0"
@@ -116,7 +116,7 @@ TESTS = [wide, by_itself, shared_words, beside_exact_stores, stands_still, count
 
 def main():
     plan(TESTS)
-    with Lab("burst", 2, "--qemu-arg", "-smp", "--qemu-arg", "2") as lab:
+    with Lab("burst", 2, *PATIENT, "--qemu-arg", "-smp", "--qemu-arg", "2") as lab:
         for node in lab.nodes:
             lab.run(node, "rmctl", "set", CARD, f"burst={hex(AT)}+8M", "burst-period=100us")
         return bool(run(TESTS, lab))

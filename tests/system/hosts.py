@@ -20,7 +20,7 @@ from pathlib import Path
 from members import Control, Node, Place, Program, Served, RMHUB
 from libvirt import Daemon, Domains
 from namespaces import at_namespace
-from suite import TOP, clean_console, expect, figure, plan, run, wait_for
+from suite import PATIENT, TOP, clean_console, expect, figure, plan, run, wait_for
 
 DELAY_MS, LOSS_PERCENT, CUT_S = 1, 0.1, 3
 ADDRESS = {"a": "10.55.65.1", "b": "10.55.65.2"}
@@ -215,7 +215,7 @@ class Ring:
                 self.daemons[host] = Daemon(hosts, f"libvirtd-{host}")
         self.nodes = [hosts.node(host, number, tcp("a", HUB + 2 * number + 1), tcp("a", HUB + 2 * number)).up()
                       for host, number in (("a", 1), ("b", 2))]
-        lab.write("--ids", 3, "--hub", f"{ADDRESS['a']}:{HUB}", "--device-arg", "stall-limit-ms=10000")
+        lab.write("--ids", 3, "--hub", f"{ADDRESS['a']}:{HUB}", *PATIENT)
         lab.daemon = self.daemons["a"]
         lab.daemon.virsh("define", *lab.files())
         with hosts.at("a"):

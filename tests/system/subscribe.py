@@ -5,7 +5,7 @@
 import sys
 import time
 
-from suite import (PROGRAMS, clean_kernels, expect, figure, plan, run, several_attempts, unload_driver,
+from suite import (PATIENT, PROGRAMS, clean_kernels, expect, figure, plan, run, several_attempts, unload_driver,
                    wait_for)
 from bench import vcpu_time
 from labkit import Lab, Part
@@ -222,8 +222,7 @@ LONG = [long_slow_reader, long_masks, clean_kernels]
 def main():
     tests = LONG if "--long" in sys.argv else SHORT
     plan(tests)
-    # A store waits for a machine that is held up: nothing may be lost here.
-    with Lab("subscribe", 3, "--device-arg", "stall-limit-ms=10000") as lab:
+    with Lab("subscribe", 3, *PATIENT) as lab:
         return bool(run(tests, lab))
 
 
