@@ -22,7 +22,7 @@ from hublab import lab_status, ports
 from lab import lab as labs, process
 from members import Control, Node, Place
 from schemas import rmctl
-from suite import asked, clean_kernels, expect, figure, plan, run, wait_for
+from suite import PATIENT, asked, clean_kernels, expect, figure, plan, run, wait_for
 from labkit import Lab, RMLAB
 
 MEMBER, PORT = 2, 1
@@ -355,7 +355,7 @@ def main():
     plan(tests)
     with Place("migrate") as place, \
             Lab("migrate", 1, "--topology", "hub", "--hub-arg", "--ports 2 --glitchless",
-                "--device-arg", SLOW) as lab:
+                "--device-arg", SLOW, *PATIENT) as lab:
         failed = run(tests, lab, Machine(lab, place))
     return bool(failed)
 
