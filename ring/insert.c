@@ -34,12 +34,17 @@ void rfm_insert_destroy(struct rfm_insert *q)
 	q->records = NULL;
 }
 
-static void count_one(_Atomic uint64_t *counter)
+static void count_more(_Atomic uint64_t *counter, uint32_t more)
 {
 	/* One writer: no need to lock the bus. */
 	uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
 
-	atomic_store_explicit(counter, value + 1, memory_order_release);
+	atomic_store_explicit(counter, value + more, memory_order_release);
+}
+
+static void count_one(_Atomic uint64_t *counter)
+{
+	count_more(counter, 1);
 }
 
 static bool queue_has_room(struct rfm_insert *q, uint32_t limit)
@@ -110,6 +115,11 @@ struct rfm_insert_record *rfm_insert_place(struct rfm_insert *q, uint32_t index)
 	count_one(&q->stores);
 	record->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
 	return record;
+}
+
+void rfm_insert_pass(struct rfm_insert *q, uint32_t count)
+{
+	count_more(&q->stores, count);
 }
 
 bool rfm_insert_commit(struct rfm_insert *q, uint32_t count)

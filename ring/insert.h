@@ -113,6 +113,9 @@ enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
  */
 struct rfm_insert_record *rfm_insert_place(struct rfm_insert *q, uint32_t index);
 
+/** rfm_insert_pass() - @count stores leave past the queue, which is empty; they count as stores */
+void rfm_insert_pass(struct rfm_insert *q, uint32_t count);
+
 /** rfm_insert_commit() - @count are filled in; returns whether the consumer is to be woken */
 bool rfm_insert_commit(struct rfm_insert *q, uint32_t count);
 

@@ -43,7 +43,6 @@ void rfm_members_changed(struct rfm_node *node);
 void rfm_heartbeat_home(struct rfm_node *node, uint64_t turn_ns, uint64_t now);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);
-bool rfm_has_credit(const struct rfm_node *node);
 /* Has what waits first credit for all of it? If nothing waits: is there credit? */
 bool rfm_next_may_leave(struct rfm_node *node);
 void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,

@@ -125,7 +125,7 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 	node->tick_time = now;
 	if (!node->ring_open && rfm_in_flight(node) &&
 	    now - node->home_time >= rfm_node_expiry(node)) {
-		if (!rfm_has_credit(node))
+		if (!rfm_node_credit(node))
 			node->credit_time = now;
 		node->ring_open = true;
 		rfm_node_send_queued(node, now);

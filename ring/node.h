@@ -18,7 +18,8 @@
  *   anything else can happen, so what is visible here leaves this node
  *   before anything this node says later.
  * - Own frames wait for window credit before they enter the transmit FIFO, or
- *   leave past it if it is empty.
+ *   leave past it if it is empty. A long run of the engine's own passes both
+ *   queues if both are empty (rfm_node_begin_run()).
  *   With every node's frames in flight limited, the FIFO has room for all
  *   that can arrive: receiving never waits for sending.
  * - Nothing is lost silently: every own frame has a number; what does not
@@ -407,6 +408,11 @@ struct rfm_node {
 	uint64_t turn_time;	/* when it came home */
 	uint64_t duplicate_notice_time;
 
+	/* What has not left yet of what rfm_node_begin_run() has begun. */
+	struct {
+		const uint8_t *data;
+		uint32_t address, len;
+	} run;
 	struct rfm_insert insert;	/* where the two contexts meet */
 	struct rfm_fifo transmit;
 	struct rfm_packets packets;
@@ -488,6 +494,38 @@ void rfm_node_load(struct rfm_node *node, const struct rfm_node_past *past);
  * queues are emptied; what waited is counted lost. Engine, and no producer.
  */
 void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now);
+
+/* --- engine and producer at once: nobody else may be either meanwhile ------- */
+
+/**
+ * rfm_node_begin_run() - rfm_node_store_run(), past the insertion queue
+ * @data: to be left alone until rfm_node_end_run()
+ * @len: at least two frames' bytes
+ *
+ * rfm_node_pull() takes it, as far as the window has credit, until rfm_node_end_run().
+ * Returns false if it is short, wraps in the network's memory, or the node is not clear:
+ * then nothing has begun.
+ */
+bool rfm_node_begin_run(struct rfm_node *node, uint32_t offset, const void *data,
+			unsigned int len);
+
+/**
+ * rfm_node_end_run() - returns how many bytes of the run, its last ones, have not left
+ *
+ * They are for rfm_node_store_run(), before anybody else stores.
+ */
+unsigned int rfm_node_end_run(struct rfm_node *node);
+
+/**
+ * rfm_node_is_clear() - would a run leave at once, but for want of credit?
+ *
+ * Nothing waits before it, and frames have no time of their own on the line. Engine; only
+ * who keeps producers out can rely on it.
+ */
+bool rfm_node_is_clear(const struct rfm_node *node);
+
+/** rfm_node_credit() - how many own frames may enter the transmit FIFO, or leave, now? Engine */
+uint32_t rfm_node_credit(const struct rfm_node *node);
 
 /* --- producer ------------------------------------------------------------- */
 

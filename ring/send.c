@@ -74,8 +74,7 @@ bool rfm_can_originate(const struct rfm_node *node)
 	return rfm_node_signal(node) && (node->loopback || rfm_can_forward(node));
 }
 
-/* How many own frames may enter the transmit FIFO now? */
-static uint32_t credit(const struct rfm_node *node)
+uint32_t rfm_node_credit(const struct rfm_node *node)
 {
 	const uint32_t window = node->window;
 	uint64_t in_flight = node->ring_open ? 0 : rfm_in_flight(node);
@@ -89,11 +88,6 @@ static uint32_t credit(const struct rfm_node *node)
 	return in_flight < window ? window - in_flight : 0;
 }
 
-bool rfm_has_credit(const struct rfm_node *node)
-{
-	return credit(node);
-}
-
 /* How many numbers does what waits first take at least? */
 static unsigned int pieces_of(const struct rfm_insert_record *record)
 {
@@ -102,7 +96,7 @@ static unsigned int pieces_of(const struct rfm_insert_record *record)
 
 bool rfm_next_may_leave(struct rfm_node *node)
 {
-	uint32_t free = credit(node);
+	uint32_t free = rfm_node_credit(node);
 	const struct rfm_insert_record *next;
 
 	if (!free || free >= RFM_PACKET_PIECES)
@@ -126,6 +120,12 @@ bool rfm_node_tx_almost_full(const struct rfm_node *node)
 bool rfm_node_may_store(struct rfm_node *node)
 {
 	return rfm_insert_has_room(&node->insert);
+}
+
+static uint32_t network_address(const struct rfm_node *node, uint32_t offset)
+{
+	return (offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED)) %
+	       RFM_RING_SPACE;
 }
 
 /* Bytes to the next multiple of those of a frame. */
@@ -164,8 +164,7 @@ static bool queue_store(struct rfm_node *node, uint32_t address, const void *dat
 bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 		    unsigned int len, uint64_t now)
 {
-	uint32_t address = (offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED)) %
-			   RFM_RING_SPACE;
+	uint32_t address = network_address(node, offset);
 	unsigned int to_end = RFM_RING_SPACE - address;
 	bool fits;
 
@@ -197,8 +196,7 @@ static void place_run(struct rfm_node *node, uint32_t address, const uint8_t *da
 bool rfm_node_store_run(struct rfm_node *node, uint32_t offset, const void *data,
 			unsigned int len, uint64_t now)
 {
-	uint32_t address = (offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED)) %
-			   RFM_RING_SPACE;
+	uint32_t address = network_address(node, offset);
 	const struct rfm_insert *insert = &node->insert;
 	const uint8_t *from = data;
 	bool fits = true;
@@ -436,18 +434,24 @@ static void assign_seq(struct rfm_node *node, unsigned int count, uint64_t now)
 	advance_seq(node, count);
 }
 
+/* How many frames may the next train have? Perhaps none, when dropped stores have their numbers. */
+static uint32_t train_limit(const struct rfm_node *node)
+{
+	uint32_t credit = rfm_node_credit(node);
+
+	return credit < node->config.train ? credit : node->config.train;
+}
+
 /*
  * How many records from @first on, which is the next one, make a train: whole
  * frames one behind the other, perhaps with a shorter last one. 1: none.
  */
 static unsigned int count_train(struct rfm_node *node, const struct rfm_insert_record *first)
 {
-	uint32_t max = credit(node), address = first->address;
+	uint32_t max = train_limit(node), address = first->address;
 	const struct rfm_insert_record *record = first;
 	unsigned int count = 0;
 
-	if (max > node->config.train)
-		max = node->config.train;
 	if (max < 2 || node->loopback || first->type != RFM_FRAME_DATA)
 		return 1;
 	while (record && record->type == RFM_FRAME_DATA && record->address == address &&
@@ -461,6 +465,32 @@ static unsigned int count_train(struct rfm_node *node, const struct rfm_insert_r
 	return count;
 }
 
+/* A frame or a train gets its numbers, and all but its data and their length. */
+static void begin_update(struct rfm_node *node, struct rfm_frame *frame, unsigned int count,
+			 uint32_t address, uint64_t time, uint64_t now)
+{
+	frame->type = RFM_FRAME_DATA;
+	frame->count = count;
+	frame->address = address;
+	frame->dest = frame->kind = frame->marks = 0;
+	fill_origin(node, frame, time);
+	frame->seq = node->seq + 1;
+	assign_seq(node, count, now);
+	node->update_seq = node->seq;
+}
+
+/* The data are there; returns how many bytes leave now. */
+static unsigned int end_train(struct rfm_node *node, const struct rfm_frame *frame,
+			      struct place place)
+{
+	unsigned int length = rfm_train_encode(frame, place.wire);
+
+	node->stats.sent_bytes += frame->length;
+	/* Whoever could change it meanwhile could as well send one home that nobody has stored. */
+	node->train_headers[frame->seq % RFM_NODE_WINDOW] = rfm_frame_header_sum(place.wire);
+	return built(place, length);
+}
+
 /* The next @count records become a train. */
 static unsigned int send_train(struct rfm_node *node, uint8_t *leave, unsigned int count,
 			       uint64_t now)
@@ -471,27 +501,15 @@ static unsigned int send_train(struct rfm_node *node, uint8_t *leave, unsigned i
 				       node->credit_time);
 	struct rfm_frame frame;
 	uint8_t *data = place.wire + RFM_FRAME_HEADER;
-	unsigned int length;
 
-	frame.type = RFM_FRAME_DATA;
-	frame.count = count;
-	frame.address = record->address;
-	frame.dest = frame.kind = frame.marks = 0;
-	fill_origin(node, &frame, record->time);
-	frame.seq = node->seq + 1;
-	assign_seq(node, count, now);
-	node->update_seq = node->seq;
+	begin_update(node, &frame, count, record->address, record->time, now);
 	for (unsigned int i = 0; i < count; i++) {
 		record = rfm_insert_seen(&node->insert, i);
 		memcpy(data + (size_t)i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
 	}
 	frame.length = (count - 1) * RFM_FRAME_DATA_MAX + record->length;
-	node->stats.sent_bytes += frame.length;
 	rfm_insert_release(&node->insert, count);
-	length = rfm_train_encode(&frame, place.wire);
-	/* Whoever could change it meanwhile could as well send one home that nobody has stored. */
-	node->train_headers[frame.seq % RFM_NODE_WINDOW] = rfm_frame_header_sum(place.wire);
-	return built(place, length);
+	return end_train(node, &frame, place);
 }
 
 /* The next records become a packet. */
@@ -572,6 +590,13 @@ static unsigned int send_frame(struct rfm_node *node, uint8_t *leave, uint64_t n
 	return build_frame(node, leave, &frame, ready);
 }
 
+/* So many were in flight: is it the most? */
+static void note_window_peak(struct rfm_node *node, uint64_t in_flight)
+{
+	if (!node->ring_open && in_flight > node->stats.window_peak)
+		node->stats.window_peak = in_flight;
+}
+
 /* What waits first and has credit gets its numbers; returns how many bytes leave now. */
 static unsigned int send_next(struct rfm_node *node, uint8_t *leave, uint64_t now)
 {
@@ -587,9 +612,7 @@ static unsigned int send_next(struct rfm_node *node, uint8_t *leave, uint64_t no
 		length = send_train(node, leave, count, now);
 	else
 		length = send_frame(node, leave, now);
-	in_flight += node->seq - before;
-	if (!node->ring_open && in_flight > node->stats.window_peak)
-		node->stats.window_peak = in_flight;
+	note_window_peak(node, in_flight + node->seq - before);
 	return length;
 }
 
@@ -756,14 +779,84 @@ static bool must_stay_awake(struct rfm_node *node)
 	return !rfm_insert_sleep(&node->insert);
 }
 
+/* --- past the queues ------------------------------------------------------ */
+
 /* What nothing waits before needs no place in the FIFO. */
+static bool may_pass_fifo(const struct rfm_node *node)
+{
+	return !rfm_fifo_used(&node->transmit) && !node->config.line.paced &&
+	       !node->config.redundant && !node->loopback && rfm_can_originate(node);
+}
+
+bool rfm_node_is_clear(const struct rfm_node *node)
+{
+	return may_pass_fifo(node) && !rfm_insert_used(&node->insert);
+}
+
+bool rfm_node_begin_run(struct rfm_node *node, uint32_t offset, const void *data,
+			unsigned int len)
+{
+	uint32_t address = network_address(node, offset);
+
+	if (!rfm_node_is_clear(node) || len < 2 * RFM_FRAME_DATA_MAX ||
+	    len > RFM_RING_SPACE - address)
+		return false;
+	node->run.data = data;
+	node->run.address = address;
+	node->run.len = len;
+	return true;
+}
+
+unsigned int rfm_node_end_run(struct rfm_node *node)
+{
+	unsigned int left = node->run.len;
+
+	node->run.len = 0;
+	return left;
+}
+
+/* There is credit: the next bytes of the run become a frame or a train. */
+static unsigned int send_of_run(struct rfm_node *node, uint8_t *wire, uint64_t now)
+{
+	const struct place place = { .wire = wire };
+	uint32_t address = node->run.address, len = node->run.len, max;
+	unsigned int length, count = 1;
+	struct rfm_frame frame;
+
+	advance_seq(node, rfm_insert_dropped(&node->insert));
+	max = train_limit(node);
+	frame.length = part_of_run(address, len);
+	if (max > 1 && frame.length == RFM_FRAME_DATA_MAX) {
+		frame.length = len < max * RFM_FRAME_DATA_MAX ? len : max * RFM_FRAME_DATA_MAX;
+		count = (frame.length + RFM_FRAME_DATA_MAX - 1) / RFM_FRAME_DATA_MAX;
+	}
+	begin_update(node, &frame, count, address, now, now);
+	if (count > 1) {
+		memcpy(wire + RFM_FRAME_HEADER, node->run.data, frame.length);
+		length = end_train(node, &frame, place);
+	} else {
+		memset(frame.data, 0, sizeof(frame.data));
+		memcpy(frame.data, node->run.data, frame.length);
+		node->stats.sent_bytes += frame.length;
+		length = build_frame(node, wire, &frame, now);
+	}
+	node->run.data += frame.length;
+	node->run.address += frame.length;
+	node->run.len -= frame.length;
+	rfm_insert_pass(&node->insert, count);
+	note_window_peak(node, rfm_in_flight(node));
+	return length;
+}
+
 static unsigned int send_past_fifo(struct rfm_node *node, uint8_t *wire, uint64_t now)
 {
 	unsigned int length;
 
-	if (rfm_fifo_used(&node->transmit) || node->config.line.paced || node->config.redundant ||
-	    node->loopback || !rfm_can_originate(node) ||
-	    !rfm_insert_peek(&node->insert) || !rfm_next_may_leave(node))
+	if (!may_pass_fifo(node))
+		return 0;
+	if (!rfm_insert_peek(&node->insert))
+		return node->run.len && rfm_node_credit(node) ? send_of_run(node, wire, now) : 0;
+	if (!rfm_next_may_leave(node))
 		return 0;
 	length = send_next(node, wire, now);
 	look_who_waits(node);
@@ -783,7 +876,7 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 		node->pulling = false;
 		slot = rfm_fifo_take(&node->transmit, now);
 		if (slot) {
-			if (node->config.line.paced && !rfm_has_credit(node))
+			if (node->config.line.paced && !rfm_node_credit(node))
 				node->credit_time = now;
 			node->own_queued -= slot->tag == TAG_OWN ? slot->frames : 0;
 			rfm_frame_copy(wire, slot->wire, slot->length);

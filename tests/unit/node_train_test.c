@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "ring/memory.h"
+
 #define FRAME	RFM_FRAME_DATA_MAX
 
 /* Nodes that make trains, with memory of the rig; stores wait for the next pull. */
@@ -81,6 +83,22 @@ static unsigned int pass(struct rig *rig)
 	return units;
 }
 
+/* As who is engine and producer at once; returns how many bytes have left past the queue. */
+static unsigned int store_past_queue(struct rig *rig, int peer, uint32_t offset,
+				     const uint8_t *data, unsigned int len)
+{
+	struct rfm_node *node = &rig->peers[peer].node;
+	unsigned int left = len;
+
+	rfm_memory_store(rig->peers[peer].memory + offset, data, len);
+	if (rfm_node_begin_run(node, offset, data, len)) {
+		rig_pull(rig, peer, 1000);
+		left = rfm_node_end_run(node);
+	}
+	rfm_node_store_run(node, offset + len - left, data + len - left, left, rig->now);
+	return len - left;
+}
+
 /* --- what makes a train ------------------------------------------------------ */
 
 static void a_run_is_a_train_everywhere(void **state)
@@ -144,6 +162,144 @@ static void what_ends_a_train(void **state)
 	assert_true(rig_drop(rig, 0, &(struct rfm_frame){ 0 }));
 	assert_leaves(rig, 2, seq + 14, 0x280, 2 * FRAME);
 	rig_free(rig);
+}
+
+static void a_run_passes_the_queue(void **state)
+{
+	static const unsigned int LEN = 16 + 40 * FRAME + 10;
+	struct rig *rig = train_rig(3, NULL);
+	struct rfm_node *node = &rig->peers[0].node;
+	uint64_t seq = node->seq, stores = rig_stats(rig, 0).stores;
+	uint8_t data[16 + 40 * FRAME + 10];
+
+	(void)state;
+	for (unsigned int i = 0; i < LEN; i++)
+		data[i] = i * 7 + i / 256;
+	/* Frames end at multiples of their size, and trains at 32 frames. */
+	assert_true(rfm_node_begin_run(node, 0x130, data, LEN));
+	assert_leaves(rig, 1, seq + 1, 0x130, 16);
+	assert_leaves(rig, 32, seq + 2, 0x140, 32 * FRAME);
+	assert_leaves(rig, 9, seq + 34, 0x140 + 32 * FRAME, 8 * FRAME + 10);
+	assert_false(rig_pull(rig, 0, 1));
+	assert_int_equal(rfm_node_end_run(node), 0);
+	assert_false(rfm_insert_used(&node->insert));
+	/* The same once more: all of it arrives, and comes home. */
+	rig_settle(rig);
+	assert_int_equal(store_past_queue(rig, 0, 0x130, data, LEN), LEN);
+	assert_true(rfm_node_owes_own_data(node));
+	rig_settle(rig);
+	for (int i = 1; i < 3; i++) {
+		assert_memory_equal(rig->peers[i].memory + 0x130, data, LEN);
+		assert_int_equal(rig_stats(rig, i).received, 42);
+	}
+	assert_int_equal(rig_stats(rig, 0).home, 42);
+	assert_int_equal(rig_stats(rig, 0).lost, 42);
+	assert_int_equal(rig_stats(rig, 0).stores - stores, 84);
+	assert_int_equal(rig_stats(rig, 0).sent_bytes, 2 * LEN);
+	assert_int_equal(rig_stats(rig, 0).window_peak, 84);
+	assert_false(rfm_node_owes_own_data(node));
+	rig_free(rig);
+}
+
+static void a_run_waits_for_credit(void **state)
+{
+	struct rfm_node_config like = { .window = 20 };
+	struct rig *rig = train_rig(2, &like);
+	uint8_t data[30 * FRAME] = { [25 * FRAME] = 7 };
+
+	(void)state;
+	assert_int_equal(store_past_queue(rig, 0, 0, data, sizeof(data)), 20 * FRAME);
+	assert_false(rfm_node_credit(&rig->peers[0].node));
+	assert_int_equal(rfm_insert_used(&rig->peers[0].node.insert), 10);
+	rig_settle(rig);
+	assert_memory_equal(rig->peers[1].memory, data, sizeof(data));
+	assert_int_equal(rig_stats(rig, 0).home, 30);
+	rig_free(rig);
+}
+
+/* Their numbers use up the window: a frame behind them brings it back, not a heartbeat. */
+static void a_run_tells_of_what_was_dropped_before(void **state)
+{
+	struct rfm_node_config like = { .window = 4, .insert_slots = 16 };
+	struct rig *rig = train_rig(2, &like);
+	uint8_t data[3 * FRAME] = { 5 };
+
+	(void)state;
+	for (int i = 0; i < 26; i++)
+		rig_store32(rig, 0, 0x400 + 0x100 * i, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_stats(rig, 0).full, 10);
+	assert_int_equal(store_past_queue(rig, 0, 0, data, sizeof(data)), FRAME);
+	rig_settle(rig);
+	assert_memory_equal(rig->peers[1].memory, data, sizeof(data));
+	assert_int_equal(rig->peers[1].missed.count, 10);
+	assert_int_equal(rig_stats(rig, 0).home, 16 + 3);
+	rig_assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+static void a_run_is_no_train_where_there_is_none(void **state)
+{
+	struct rfm_node_config like = { .unpacked = true };
+	struct rig *rig = train_rig(2, &like);
+	uint64_t seq = rig->peers[0].node.seq;
+	uint8_t data[2 * FRAME + 1] = { 5 };
+
+	(void)state;
+	assert_true(rfm_node_begin_run(&rig->peers[0].node, 0, data, sizeof(data)));
+	assert_leaves(rig, 1, seq + 1, 0, FRAME);
+	assert_leaves(rig, 1, seq + 2, FRAME, FRAME);
+	assert_leaves(rig, 1, seq + 3, 2 * FRAME, 1);
+	assert_int_equal(rfm_node_end_run(&rig->peers[0].node), 0);
+	rig_free(rig);
+}
+
+static void a_run_overtakes_nothing(void **state)
+{
+	static const struct rfm_node_config others[] = {
+		{ .redundant = true }, { .line = { .paced = true } },
+	};
+	struct rig *rig = train_rig(2, NULL);
+	struct rfm_node *node = &rig->peers[0].node;
+	uint8_t data[4 * FRAME] = { 1, [FRAME] = 2 };
+
+	(void)state;
+	rig_store32(rig, 0, 0, 9);
+	assert_false(rfm_node_is_clear(node));
+	assert_int_equal(store_past_queue(rig, 0, 0, data, sizeof(data)), 0);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 1);
+	assert_true(rfm_node_is_clear(node));
+	/* What another has sent and this one is to pass on. */
+	rig_store32(rig, 1, 0, 9);
+	rig_pull(rig, 1, 1);
+	rig_deliver(rig, 1);
+	assert_false(rfm_node_is_clear(node));
+	assert_int_equal(store_past_queue(rig, 0, 0, data, sizeof(data)), 0);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 1);
+	/* A short one is packed with its neighbours. */
+	assert_false(rfm_node_begin_run(node, 0, data, 2 * FRAME - 1));
+	/* Past the end of the network's addresses it is two. */
+	rfm_node_set_address_offset(node, RFM_RING_SPACE - FRAME);
+	assert_int_equal(store_past_queue(rig, 0, FRAME, data, sizeof(data)), 4 * FRAME);
+	assert_int_equal(store_past_queue(rig, 0, 0, data, sizeof(data)), 0);
+	rfm_node_set_address_offset(node, 0);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 2);
+	rfm_node_set_optics(node, false, true, false, rig->now);
+	assert_false(rfm_node_is_clear(node));
+	rfm_node_set_optics(node, false, false, false, rig->now);
+	rig_settle(rig);
+	rig_disconnect(rig, 0);
+	assert_false(rfm_node_is_clear(node));
+	assert_int_equal(store_past_queue(rig, 0, 0, data, sizeof(data)), 0);
+	rig_free(rig);
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
+		rig = train_rig(2, &others[i]);
+		assert_false(rfm_node_is_clear(&rig->peers[0].node));
+		rig_free(rig);
+	}
 }
 
 static void trains_have_a_limit(void **state)
@@ -558,7 +714,15 @@ static void an_address_offset_wraps_inside_a_train(void **state)
 static void store_stamps(struct rig *rig, int peer, uint64_t *seed, uint32_t *stamp)
 {
 	unsigned int frames = 1 + test_random(seed) % 40, at = test_random(seed) % 20;
+	uint32_t run[40][FRAME / 4] = { 0 };
 
+	if (test_random(seed) % 2) {
+		for (unsigned int i = 0; i < frames; i++)
+			run[i][0] = ++*stamp;
+		store_past_queue(rig, peer, at * FRAME, (const uint8_t *)run,
+				 frames * FRAME - test_random(seed) % 2 * 20);
+		return;
+	}
 	while (frames--) {
 		uint32_t block[FRAME / 4] = { [0] = ++*stamp };
 
@@ -687,6 +851,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_is_a_train_everywhere),
 		cmocka_unit_test(what_ends_a_train),
+		cmocka_unit_test(a_run_passes_the_queue),
+		cmocka_unit_test(a_run_waits_for_credit),
+		cmocka_unit_test(a_run_tells_of_what_was_dropped_before),
+		cmocka_unit_test(a_run_is_no_train_where_there_is_none),
+		cmocka_unit_test(a_run_overtakes_nothing),
 		cmocka_unit_test(trains_have_a_limit),
 		cmocka_unit_test(a_train_needs_credit_for_all_its_frames),
 		cmocka_unit_test(a_dropped_store_parts_a_run),

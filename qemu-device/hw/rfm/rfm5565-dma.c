@@ -12,7 +12,8 @@
  * What goes to the card is stored as a CPU's store would be, and is the second
  * producer of the ring: see rfm5565_producer_lock(). It leaves room for the
  * CPUs, so that they wait for the ring and never for it; if they leave it none,
- * it has a share of what the ring takes.
+ * it has a share of what the ring takes. Where nothing waits, it sends what it
+ * stores at once: rfm5565_engine_store_run().
  */
 
 #include "qemu/osdep.h"
@@ -231,8 +232,17 @@ void rfm5565_dma_set_hung(Rfm5565State *s, bool hung)
 
 /* --- room on the ring ----------------------------------------------------- */
 
-static bool dma_has_room(const Rfm5565State *s)
+/*
+ * What leaves at once waits for credit: in the insertion queue it would be
+ * copied once more, and keep what follows from leaving at once. If others use
+ * up the credit, it goes there all the same when it is its turn.
+ */
+static bool dma_has_room(Rfm5565State *s)
 {
+    if (rfm5565_engine_is_clear(s)) {
+        return rfm_node_credit(&s->node) >= MIN(NEEDED, s->node.window / 2) ||
+               rfm5565_share_has_turn(s, &s->dma.share);
+    }
     return rfm5565_share_has_room(s, &s->dma.share, NEEDED, QUEUED);
 }
 
@@ -327,7 +337,7 @@ static void store_run(Rfm5565State *s, uint32_t card, const uint8_t *data,
     rfm5565_memory_put(s, card, data, len);
     sent = s->planes_on_store
            ? rfm5565_planes_store_run(s, card, data, len, now)
-           : rfm_node_store_run(&s->node, card, data, len, now);
+           : rfm5565_engine_store_run(s, card, data, len, now);
     if (!sent) {
         rfm5565_latch(s, RFM_LISR_TX_FULL);
     }
@@ -673,6 +683,10 @@ static void dma_bh(void *opaque)
         qemu_bh_schedule(dma->main_bh);
     } else if (next == STEP_MORE) {
         run_soon(s);
+        /* Nothing is queued: nobody else makes it take what comes home. */
+        if (!dma->to_host && rfm5565_engine_is_clear(s)) {
+            qemu_bh_schedule(s->engine_bh);
+        }
     }
     rfm5565_update_and_unlock(s);
 }

@@ -152,17 +152,11 @@ static void engine_late(void *opaque)
 }
 
 /* Take what the node has to send. Returns whether there may be more. */
-static bool send_frames(Rfm5565State *s, uint64_t now)
+static bool send_up_to(Rfm5565State *s, unsigned limit, uint64_t now)
 {
-    unsigned waiting = rfm_insert_used(&s->node.insert);
-    unsigned limit = FRAMES_PER_RUN;
     unsigned sent;
     enum rfm_link_fill left;
 
-    update_burst(s, waiting, now);
-    if (in_burst(s)) {
-        limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
-    }
     left = rfm_link_tx_fill(&s->link_tx, &s->tx.shm, limit, FRAMES_PER_PUBLISH,
                             now, &sent);
     if (sent) {
@@ -188,6 +182,66 @@ static bool send_frames(Rfm5565State *s, uint64_t now)
     }
 }
 
+static bool send_frames(Rfm5565State *s, uint64_t now)
+{
+    unsigned waiting = rfm_insert_used(&s->node.insert);
+    unsigned limit = FRAMES_PER_RUN;
+
+    update_burst(s, waiting, now);
+    if (in_burst(s)) {
+        limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
+    }
+    return send_up_to(s, limit, now);
+}
+
+/* Can frames leave from this thread, whichever it is? */
+static bool reaches_neighbour(const Rfm5565State *s)
+{
+    return s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
+           !s->quiesced;
+}
+
+/* Has this thread come? See rfm5565_engine_come(). */
+static bool has_come(Rfm5565State *s)
+{
+    return s->visited && qemu_thread_is_self(&s->visitor);
+}
+
+/*
+ * May a run leave from this thread? Not that of one that has come: it sends
+ * when it leaves, or has more to do.
+ */
+static bool may_send_run(Rfm5565State *s)
+{
+    return !has_come(s) && reaches_neighbour(s) && !s->tx_queue_full;
+}
+
+/* Would it leave at once, but for want of credit? */
+bool rfm5565_engine_is_clear(Rfm5565State *s)
+{
+    return may_send_run(s) && rfm_node_is_clear(&s->node);
+}
+
+/*
+ * As rfm_node_store_run(), in any context, with the lock and the producers':
+ * as much as can leaves from here, and what is left waits in the insertion
+ * queue. Whether there is more to send need not be looked at: nothing waited
+ * before, so what is queued now makes the node call the engine.
+ */
+bool rfm5565_engine_store_run(Rfm5565State *s, uint32_t offset,
+                              const uint8_t *data, unsigned len, uint64_t now)
+{
+    unsigned left = len;
+
+    if (may_send_run(s) && rfm_node_begin_run(&s->node, offset, data, len)) {
+        send_up_to(s, FRAMES_PER_RUN, now);
+        left = rfm_node_end_run(&s->node);
+        look_at_wake_frames(s);
+    }
+    return rfm_node_store_run(&s->node, offset + len - left, data + len - left,
+                              left, now);
+}
+
 /*
  * In a vCPU, of which the engine waits to hear: send a lone store, if the
  * neighbour can be reached from here and nobody else is at it. Returns false
@@ -203,8 +257,7 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
         return false;
     }
     now = rfm5565_now();
-    if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
-        !s->quiesced && now - s->last_send_ns > INLINE_IDLE_NS) {
+    if (reaches_neighbour(s) && now - s->last_send_ns > INLINE_IDLE_NS) {
         done = !send_frames(s, now);
         look_at_wake_frames(s);
     }
@@ -219,8 +272,7 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
 void rfm5565_engine_push(Rfm5565State *s)
 {
     rfm5565_lock(s);
-    while (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
-           send_frames(s, rfm5565_now())) {
+    while (reaches_neighbour(s) && send_frames(s, rfm5565_now())) {
         /* there is more */
     }
     rfm5565_update_and_unlock(s);
@@ -260,10 +312,10 @@ bool rfm5565_engine_come(Rfm5565State *s)
     return true;
 }
 
-/* Has this thread come? Then it has brought something. */
+/* If this thread has come, it has brought something. */
 bool rfm5565_engine_bring(Rfm5565State *s)
 {
-    if (!s->visited || !qemu_thread_is_self(&s->visitor)) {
+    if (!has_come(s)) {
         return false;
     }
     s->brought = true;

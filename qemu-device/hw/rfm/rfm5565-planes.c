@@ -278,7 +278,10 @@ bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len)
     return rfm_granules_any(&s->ext.granules, RFM_GRANULES_TX, offset, len);
 }
 
-/* As rfm_node_store(), or with @run rfm_node_store_run(), of what is sent. */
+/*
+ * As rfm_node_store(), or with @run rfm5565_engine_store_run(), of what is
+ * sent.
+ */
 static bool send_granules(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                           unsigned len, uint64_t now, bool run)
 {
@@ -295,7 +298,7 @@ static bool send_granules(Rfm5565State *s, uint32_t offset, const uint8_t *data,
 
         if (on) {
             fits &= run
-                  ? rfm_node_store_run(&s->node, offset, data, piece, now)
+                  ? rfm5565_engine_store_run(s, offset, data, piece, now)
                   : rfm_node_store(&s->node, offset, data, piece, now);
         } else {
             s->ext.filtered_tx += piece;

@@ -72,7 +72,7 @@ bool rfm5565_wait_in_turn(Rfm5565State *s)
 
 /* --- the DMA engine, and scans of the burst range ------------------------- */
 
-/* How many stores the ring has taken, ever; modulo 2^32. */
+/* How many stores have left the insertion queue, ever; modulo 2^32. */
 static uint32_t dequeued(const Rfm5565State *s)
 {
     return atomic_load_explicit(&s->node.insert.head, memory_order_relaxed);
@@ -94,12 +94,18 @@ bool rfm5565_ring_has_room(const Rfm5565State *s, unsigned frames)
     return has_room_below(s, frames, s->node.insert.size / 2);
 }
 
+/* Has the ring taken so many others' stores that it is this one's turn? */
+bool rfm5565_share_has_turn(const Rfm5565State *s, const Rfm5565Share *share)
+{
+    return dequeued(s) - share->dequeued_before >= SHARE;
+}
+
 /* Is there room for @frames if no more than @queued may wait, or its turn? */
 bool rfm5565_share_has_room(const Rfm5565State *s, const Rfm5565Share *share,
                             unsigned frames, uint32_t queued)
 {
     return has_room_below(s, frames, queued) ||
-           (dequeued(s) - share->dequeued_before >= SHARE &&
+           (rfm5565_share_has_turn(s, share) &&
             rfm5565_ring_has_room(s, frames));
 }
 

@@ -13,6 +13,7 @@ typedef struct Rfm5565Share {
 } Rfm5565Share;
 
 bool rfm5565_wait_in_turn(Rfm5565State *s);
+bool rfm5565_share_has_turn(const Rfm5565State *s, const Rfm5565Share *share);
 bool rfm5565_ring_has_room(const Rfm5565State *s, unsigned frames);
 bool rfm5565_share_has_room(const Rfm5565State *s, const Rfm5565Share *share,
                             unsigned frames, uint32_t queued);

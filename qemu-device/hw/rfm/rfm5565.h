@@ -481,6 +481,9 @@ void rfm5565_engine_leave(Rfm5565State *s, bool is_cpu);
 bool rfm5565_engine_bring(Rfm5565State *s);
 void rfm5565_engine_visit(Rfm5565State *s);
 void rfm5565_engine_push(Rfm5565State *s);
+bool rfm5565_engine_is_clear(Rfm5565State *s);
+bool rfm5565_engine_store_run(Rfm5565State *s, uint32_t offset,
+                              const uint8_t *data, unsigned len, uint64_t now);
 bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now);
 void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port);
 

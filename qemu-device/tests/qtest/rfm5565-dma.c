@@ -104,6 +104,13 @@ static void test_block(void)
     block_round("node-id=7");
 }
 
+/* It waits for credit, never for more than there can be. */
+static void test_small_window(void)
+{
+    block_round("node-id=7,frames-in-flight=16");
+    block_round("node-id=7,frames-in-flight=100");
+}
+
 /* A short one to the card is over when the write that starts it is. */
 static void test_short(void)
 {
@@ -465,6 +472,7 @@ void rfm5565_add_dma_tests(void)
     lab_add_test("dma/start", test_start);
     lab_add_test("dma/nothing", test_nothing);
     lab_add_test("dma/block", test_block);
+    lab_add_test("dma/small-window", test_small_window);
     lab_add_test("dma/short", test_short);
     lab_add_test("dma/base-card", test_base_card);
     lab_add_test("dma/frames", test_frames);
