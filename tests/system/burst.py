@@ -73,18 +73,29 @@ def beside_exact_stores(lab):
 
 
 def stands_still(lab):
-    """A machine that stands still, or is copied away, sends what it has stored"""
+    """A machine that stands still sends what it has stored"""
     writer = lab.start(1, BURST, DEVICE, "bytes", WORDS_AT, WORDS_SIZE, 0, TURNS)
     for _ in range(3):
         lab.qmp(1, "stop")
         lab.qmp(1, "cont")
+    writer.finish(timeout=300)
+    fence(lab, 1)
+    for node in (1, 2):
+        holds(lab, node, "check-bytes", WORDS_AT, WORDS_SIZE)
+
+
+def copied_away(lab):
+    """One that is copied away has sent what it had stored, however much waited for the ring"""
+    lab.run(1, "rmctl", "set", CARD, "burst-period=1s")
+    lab.run(1, BURST, DEVICE, "copy", AT, SIZE, 88)
     lab.qmp(1, "migrate", uri="exec:cat >/dev/null")
     wait_for("it has been copied", lambda: lab.qmp(1, "query-migrate").get("status") == "completed")
     lab.qmp(1, "cont")
-    writer.finish(timeout=300)
-    wait_for("all is there", lambda: not lab.run(1, "rmctl", "fence", CARD, check=False).returncode)
+    # What would be stored until it has its signal back would be lost to the ring.
+    wait_for("it is on the ring", lambda: not lab.run(1, "rmctl", "fence", CARD, check=False).returncode)
     for node in (1, 2):
-        holds(lab, node, "check-bytes", WORDS_AT, WORDS_SIZE)
+        holds(lab, node, "check", AT, SIZE, 88)
+    lab.run(1, "rmctl", "set", CARD, "burst-period=100us")
 
 
 def counted(lab):
@@ -111,7 +122,7 @@ def off(lab):
     expect(counter(lab, 1, "burst-bytes") == before, "a scan has sent something")
 
 
-TESTS = [wide, by_itself, shared_words, beside_exact_stores, stands_still, counted, no_record, off, clean_kernels]
+TESTS = [wide, by_itself, shared_words, beside_exact_stores, stands_still, copied_away, counted, no_record, off, clean_kernels]
 
 
 def main():

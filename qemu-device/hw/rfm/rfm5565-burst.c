@@ -672,6 +672,13 @@ static void await_scan(Rfm5565State *s)
     }
 }
 
+/* Has all that was stored, by any way, left the insertion queue? */
+static bool has_left(const Rfm5565State *s)
+{
+    return s->burst.asked == s->burst.done &&
+           !rfm_insert_used(&s->node.insert);
+}
+
 /*
  * The machine stands still: nobody stores any more. If the card leaves the ring
  * now, what finds no room for as long as a store would wait is lost to it, as
@@ -690,15 +697,19 @@ void rfm5565_burst_stopped(Rfm5565State *s, bool leaves)
     burst->asked += burst->shadow != NULL;
     scan(s, false);
     burst->share.no_room_since = 0;
-    while (leaves && burst->shadow && !s->quiesced &&
-           burst->asked != burst->done) {
+    while (leaves && burst->shadow && !s->quiesced && !has_left(s)) {
         uint64_t bytes = burst->bytes;
         unsigned left = burst->left;
+        bool stuck;
 
         rfm5565_engine_push(s);
-        scan(s, !rfm5565_share_waits_until(s, &burst->share));
-        if (burst->bytes == bytes && burst->left == left &&
-            burst->asked != burst->done) {
+        stuck = !rfm5565_share_waits_until(s, &burst->share);
+        if (burst->asked != burst->done) {
+            scan(s, stuck);
+        } else if (stuck) {
+            break;
+        }
+        if (burst->bytes == bytes && burst->left == left && !has_left(s)) {
             qemu_cond_timedwait_bql(&burst->ended, 1);  /* the engine works */
             await_scan(s);
         }
