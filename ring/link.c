@@ -245,11 +245,9 @@ static bool is_urgent(const struct rfm_link_tx *link, const uint8_t *wire)
 }
 
 enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,
-				    unsigned int limit, unsigned int publish_every,
-				    uint64_t now, unsigned int *sent)
+				    unsigned int limit, uint64_t now, unsigned int *sent)
 {
 	enum rfm_link_fill left = RFM_LINK_MORE;
-	unsigned int shown = 0;
 
 	*sent = 0;
 	while (link->shm && *sent < limit) {
@@ -263,10 +261,6 @@ enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *sh
 		link->last_sent_ns = now;
 		rfm_shm_commit(shm, rfm_unit_frames(len), is_urgent(link, slot));
 		*sent += rfm_unit_frames(len);
-		if (*sent - shown >= publish_every) {
-			rfm_shm_publish(shm);
-			shown = *sent;
-		}
 	}
 	rfm_shm_publish(shm);
 	return shm->broken ? RFM_LINK_BROKEN : left;

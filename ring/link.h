@@ -156,17 +156,15 @@ enum rfm_link_fill {
 };
 
 /**
- * rfm_link_tx_fill() - move what there is to say into the shared memory
+ * rfm_link_tx_fill() - move what there is to say into the shared memory, and show it as a whole
  * @shm: the queue that was offered
  * @limit: frames, and the rest of a train beyond
- * @publish_every: so many frames are shown to the neighbour at once; the last in any case
  * @sent: how many frames and link messages were moved
  *
  * Only if @link->shm.
  */
 enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,
-				    unsigned int limit, unsigned int publish_every,
-				    uint64_t now, unsigned int *sent);
+				    unsigned int limit, uint64_t now, unsigned int *sent);
 
 /**
  * rfm_link_tx_discard() - pull what there is to send, for no neighbour

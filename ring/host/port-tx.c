@@ -63,8 +63,8 @@ void rfm_port_wake_time(void *opaque, uint64_t now)
 static bool fill_slots(struct rfm_port *port, uint64_t now)
 {
 	unsigned int sent;
-	enum rfm_link_fill left = rfm_link_tx_fill(&port->tx, &port->shm, RFM_PORT_BATCH,
-						   RFM_PORT_BATCH, now, &sent);
+	enum rfm_link_fill left = rfm_link_tx_fill(&port->tx, &port->shm, RFM_PORT_BATCH, now,
+						   &sent);
 
 	if (rfm_shm_owes_wake(&port->shm) && !port->wake_timer.on)
 		rfm_timer_set(port->loop, &port->wake_timer, now + RFM_SHM_WAKE_NS);

@@ -114,7 +114,7 @@ static unsigned int fill_one(struct end *from)
 {
 	unsigned int sent;
 
-	rfm_link_tx_fill(&from->tx, &out, 1, 1, 0, &sent);
+	rfm_link_tx_fill(&from->tx, &out, 1, 0, &sent);
 	return sent;
 }
 

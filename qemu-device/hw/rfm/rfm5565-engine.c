@@ -17,7 +17,6 @@
 /* What is done in one go before others have their turn. */
 #define FRAMES_PER_RUN      256     /* under the lock, and a train beyond */
 #define FRAMES_PER_VISIT    32      /* taken, when a CPU does it */
-#define FRAMES_PER_PUBLISH  32      /* of these, before the neighbour begins */
 
 /* A burst of stores */
 #define BURST_STORES        64      /* so many, soon one after another */
@@ -157,8 +156,7 @@ static bool send_up_to(Rfm5565State *s, unsigned limit, uint64_t now)
     unsigned sent;
     enum rfm_link_fill left;
 
-    left = rfm_link_tx_fill(&s->link_tx, &s->tx.shm, limit, FRAMES_PER_PUBLISH,
-                            now, &sent);
+    left = rfm_link_tx_fill(&s->link_tx, &s->tx.shm, limit, now, &sent);
     if (sent) {
         s->last_send_ns = rfm5565_now();
     }
