@@ -7,11 +7,6 @@
 
 #include "ring/frame.h"
 
-static const bool on_at_reset[RFM_GRANULES_PLANES] = {
-	[RFM_GRANULES_RX] = true,
-	[RFM_GRANULES_TX] = true,
-};
-
 static size_t words_of(const struct rfm_granules *g)
 {
 	return ((size_t)g->count + RFM_GRANULES_WORD - 1) / RFM_GRANULES_WORD;
@@ -65,7 +60,7 @@ static int change(_Atomic uint32_t *word, uint32_t bits, bool differ)
 void rfm_granules_set(struct rfm_granules *g, enum rfm_granules_plane plane, uint32_t first,
 		      uint32_t count, bool on)
 {
-	const bool differ = on != on_at_reset[plane];
+	const bool differ = on != rfm_granules_at_reset(plane);
 	uint32_t changed = atomic_load_explicit(&g->changed[plane], memory_order_relaxed);
 	uint32_t end = first + count;
 
@@ -86,7 +81,7 @@ void rfm_granules_set(struct rfm_granules *g, enum rfm_granules_plane plane, uin
 void rfm_granules_reset(struct rfm_granules *g)
 {
 	for (unsigned int plane = 0; plane < RFM_GRANULES_PLANES; plane++)
-		rfm_granules_set(g, plane, 0, g->count, on_at_reset[plane]);
+		rfm_granules_set(g, plane, 0, g->count, rfm_granules_at_reset(plane));
 }
 
 /* The word that holds @granule, a bit set where it is on. */
@@ -96,7 +91,7 @@ static uint32_t load(const struct rfm_granules *g, enum rfm_granules_plane plane
 	uint32_t word = atomic_load_explicit(&g->words[plane][granule / RFM_GRANULES_WORD],
 					     memory_order_relaxed);
 
-	return on_at_reset[plane] ? ~word : word;
+	return rfm_granules_at_reset(plane) ? ~word : word;
 }
 
 bool rfm_granules_get(const struct rfm_granules *g, enum rfm_granules_plane plane,
@@ -132,27 +127,14 @@ static uint32_t find_other(const struct rfm_granules *g, enum rfm_granules_plane
 	return end;
 }
 
-unsigned int rfm_granules_run(const struct rfm_granules *g, enum rfm_granules_plane plane,
-			      uint32_t offset, unsigned int len, bool *on)
+unsigned int rfm_granules_look_up(const struct rfm_granules *g, enum rfm_granules_plane plane,
+				  uint32_t offset, unsigned int len, bool *on)
 {
 	uint32_t first = offset / RFM_GRANULES_BYTES;
 	uint32_t end = (offset + len - 1) / RFM_GRANULES_BYTES + 1;
 	uint32_t other;
 
-	if (!rfm_granules_is_changed(g, plane)) {
-		*on = on_at_reset[plane];
-		return len;
-	}
 	*on = rfm_granules_get(g, plane, first);
 	other = find_other(g, plane, first + 1, end, *on);
 	return other < end ? other * RFM_GRANULES_BYTES - offset : len;
-}
-
-bool rfm_granules_any(const struct rfm_granules *g, enum rfm_granules_plane plane,
-		      uint32_t offset, unsigned int len)
-{
-	bool on;
-
-	/* What ends a run of granules that are off is one that is on. */
-	return rfm_granules_run(g, plane, offset, len, &on) < len || on;
 }

@@ -4,8 +4,8 @@
  * who stores, sends or reports by them. A card's extension block has the
  * planes; a node engine knows nothing of them.
  *
- * A plane costs memory only where it is not as at reset, and time only while
- * it is not so everywhere: ask rfm_granules_is_changed() first, it is one load.
+ * A plane costs memory only where it is not as at reset, and more than one load
+ * only while it is not so everywhere.
  *
  * Reads may run in another thread than a change, and see each word of 32
  * granules as it was before or after it. Changes must be serialised by the owner.
@@ -65,6 +65,12 @@ void rfm_granules_reset(struct rfm_granules *g);
 void rfm_granules_set(struct rfm_granules *g, enum rfm_granules_plane plane, uint32_t first,
 		      uint32_t count, bool on);
 
+/** rfm_granules_at_reset() - are the granules of the plane on then? */
+static inline bool rfm_granules_at_reset(enum rfm_granules_plane plane)
+{
+	return plane == RFM_GRANULES_RX || plane == RFM_GRANULES_TX;
+}
+
 /** rfm_granules_is_changed() - is any granule of the plane not as at reset? */
 static inline bool rfm_granules_is_changed(const struct rfm_granules *g,
 					   enum rfm_granules_plane plane)
@@ -86,6 +92,10 @@ bool rfm_granules_get(const struct rfm_granules *g, enum rfm_granules_plane plan
 uint32_t rfm_granules_word(const struct rfm_granules *g, enum rfm_granules_plane plane,
 			   uint32_t first);
 
+/** rfm_granules_look_up() - as rfm_granules_run(), of any plane */
+unsigned int rfm_granules_look_up(const struct rfm_granules *g, enum rfm_granules_plane plane,
+				  uint32_t offset, unsigned int len, bool *on);
+
 /**
  * rfm_granules_run() - how much from here is alike?
  * @offset: byte of the memory
@@ -95,11 +105,24 @@ uint32_t rfm_granules_word(const struct rfm_granules *g, enum rfm_granules_plane
  * Returns the bytes from @offset, at most @len, until the first granule that is
  * not as that of @offset.
  */
-unsigned int rfm_granules_run(const struct rfm_granules *g, enum rfm_granules_plane plane,
-			      uint32_t offset, unsigned int len, bool *on);
+static inline unsigned int rfm_granules_run(const struct rfm_granules *g,
+					    enum rfm_granules_plane plane, uint32_t offset,
+					    unsigned int len, bool *on)
+{
+	if (rfm_granules_is_changed(g, plane))
+		return rfm_granules_look_up(g, plane, offset, len, on);
+	*on = rfm_granules_at_reset(plane);
+	return len;
+}
 
 /** rfm_granules_any() - is one on that these bytes touch? Arguments as of rfm_granules_run() */
-bool rfm_granules_any(const struct rfm_granules *g, enum rfm_granules_plane plane,
-		      uint32_t offset, unsigned int len);
+static inline bool rfm_granules_any(const struct rfm_granules *g, enum rfm_granules_plane plane,
+				    uint32_t offset, unsigned int len)
+{
+	bool on;
+
+	/* What ends a run of granules that are off is one that is on. */
+	return rfm_granules_run(g, plane, offset, len, &on) < len || on;
+}
 
 #endif

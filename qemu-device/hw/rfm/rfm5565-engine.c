@@ -11,6 +11,7 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qemu/processor.h"
+#include "qemu/rcu.h"
 #include "block/aio-wait.h"
 #include "rfm5565.h"
 
@@ -48,6 +49,8 @@ bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now)
     if (!s->link_rx.shm || s->rx.disconnect_reason) {
         return false;
     }
+    /* Each frame looks at dirty marks: with one for all, theirs are free. */
+    RCU_READ_LOCK_GUARD();
     error = rfm_link_rx_drain(&s->link_rx, &s->rx.shm, limit, now, &taken);
     if (error) {
         rfm5565_link_disconnect(s, &s->rx, error);

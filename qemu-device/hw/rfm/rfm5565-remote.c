@@ -107,7 +107,8 @@ static void remote_update(void *opaque, uint64_t offset, const void *data,
 {
     Rfm5565State *s = opaque;
 
-    if (!rfm5565_memory_store(s, offset, data, length)) {
+    rfm5565_memory_put(s, offset, data, length);
+    if (!rfm5565_memory_send(s, offset, data, length, rfm5565_now())) {
         rfm5565_latch(s, RFM_LISR_TX_FULL);
     }
 }

@@ -241,10 +241,12 @@ struct Rfm5565State {
      * writes, else each store would wait for that line.
      */
     QEMU_ALIGNED(64) uint8_t *ram;
+    unsigned long first_page;   /* of QEMU that @ram is in, see is_marked() */
     uint64_t ticket_next;       /* (BQL) of stores that wait for room, */
     uint64_t ticket_served;     /* (BQL) first come, first served */
     uint32_t lcsr1;             /* control bits */
     uint32_t bigend;
+    uint8_t page_bits;          /* of an address in such a page */
     bool direct;                /* loads are served by @ram; set under both */
     bool planes_on_store;       /* the extension looks at stores */
     bool burst_on;              /* there is a burst range; set under both */
@@ -407,8 +409,6 @@ void rfm5565_memory_merge(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len);
 bool rfm5565_memory_send(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                          unsigned len, uint64_t now);
-bool rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
-                          unsigned len);
 
 /* rfm5565-props.c */
 void rfm5565_add_class_properties(ObjectClass *klass);
