@@ -92,7 +92,7 @@ bool rfm_granules_get(const struct rfm_granules *g, enum rfm_granules_plane plan
 uint32_t rfm_granules_word(const struct rfm_granules *g, enum rfm_granules_plane plane,
 			   uint32_t first);
 
-/** rfm_granules_look_up() - as rfm_granules_run(), of any plane */
+/** rfm_granules_look_up() - rfm_granules_run() for a plane that is changed */
 unsigned int rfm_granules_look_up(const struct rfm_granules *g, enum rfm_granules_plane plane,
 				  uint32_t offset, unsigned int len, bool *on);
 

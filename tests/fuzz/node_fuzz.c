@@ -129,8 +129,7 @@ static void close_tx(void)
 static void pull_shm(unsigned int count)
 {
 	unsigned int sent;
-	enum rfm_link_fill left = rfm_link_tx_fill(&world.tx, &down, count, world.now,
-						   &sent);
+	enum rfm_link_fill left = rfm_link_tx_fill(&world.tx, &down, count, world.now, &sent);
 
 	CHECK(left != RFM_LINK_MORE || sent >= count);
 	CHECK((left == RFM_LINK_BROKEN) == down.broken);

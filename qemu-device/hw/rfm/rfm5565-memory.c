@@ -11,6 +11,7 @@
 #include "exec/target_page.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
+#include "system/xen.h"
 #include "migration/vmstate.h"
 #include "ring/memory.h"
 #include "rfm5565.h"
@@ -64,14 +65,16 @@ void rfm5565_map_memory(Rfm5565State *s)
  * Are these bytes in a page that is marked for all who want to know what
  * changes? Then nothing is left to do, as most often: a mark goes only when one
  * of them has looked. QEMU's own look at it took a third of what the card needs
- * for a store.
+ * for a store. With the BQL, under which the marks grow, or RCU's read lock.
  */
 static bool is_marked(Rfm5565State *s, uint32_t offset, unsigned len)
 {
     unsigned long page = s->first_page + (offset >> s->page_bits);
     unsigned clients = memory_region_get_dirty_log_mask(&s->memory);
 
-    if (offset >> s->page_bits != (offset + len - 1) >> s->page_bits) {
+    /* Xen wants to hear of each. */
+    if (offset >> s->page_bits != (offset + len - 1) >> s->page_bits ||
+        xen_enabled()) {
         return false;
     }
     while (clients) {
@@ -87,7 +90,7 @@ static bool is_marked(Rfm5565State *s, uint32_t offset, unsigned len)
     return true;
 }
 
-/* These bytes are others now: who has to know that. RCU as of put(). */
+/* These bytes are others now: who has to know that. Locks as of is_marked(). */
 static void mark_changed(Rfm5565State *s, uint32_t offset, unsigned len)
 {
     if (is_marked(s, offset, len)) {
@@ -100,7 +103,7 @@ static void mark_changed(Rfm5565State *s, uint32_t offset, unsigned len)
     }
 }
 
-/* As rfm5565_memory_put(), in a critical section of RCU. */
+/* As rfm5565_memory_put(), with the locks of is_marked(). */
 static void put(Rfm5565State *s, uint32_t offset, const void *data,
                 unsigned len)
 {
@@ -238,7 +241,6 @@ static void store_bytes(Rfm5565State *s, hwaddr addr, const uint8_t *data,
             rfm5565_update_and_unlock(s);
         }
     }
-    /* Who brings it here is in a critical section of RCU. */
     put(s, addr, data, size);
     fits = rfm5565_memory_send(s, addr, data, size, rfm5565_now());
     rfm5565_producer_unlock(s, shared);

@@ -256,7 +256,6 @@ struct Rfm5565State {
     bool dead;                  /* all ones, as if it had been pulled */
     bool gone;                  /* unrealized, perhaps while a vCPU waited */
     QEMUBH *engine_bh;          /* in @ctx: receive and send */
-    QEMUBH *stream_bh;          /* main context: write to the chardev */
 
     QEMU_ALIGNED(64) QemuMutex lock;
     QemuMutex producer;         /* of the node, while @others_send */
@@ -302,6 +301,7 @@ struct Rfm5565State {
     uint64_t last_store_ns;     /* when the last store went into it */
     uint64_t last_send_ns;      /* end of the last turn that sent something */
     unsigned burst_stores;      /* stores that went soon after one another */
+    QEMUBH *stream_bh;          /* main context: write to the chardev */
     guint tx_watch;             /* (BQL) until the chardev takes more */
     uint8_t tx_buf[RFM_LINK_BATCH];     /* (BQL), as the next two */
     unsigned tx_fill;
