@@ -49,7 +49,7 @@ bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now)
     if (!s->link_rx.shm || s->rx.disconnect_reason) {
         return false;
     }
-    /* Each frame takes it again to look at dirty marks: that costs no fences. */
+    /* Each frame takes it again for the dirty marks: that costs no fences. */
     RCU_READ_LOCK_GUARD();
     error = rfm_link_rx_drain(&s->link_rx, &s->rx.shm, limit, now, &taken);
     if (error) {

@@ -67,7 +67,7 @@ void rfm5565_map_memory(Rfm5565State *s)
  * of them has looked. QEMU's own look at it took a third of what the card needs
  * for a store. With the BQL, under which the marks grow, or RCU's read lock.
  */
-static bool is_marked(Rfm5565State *s, uint32_t offset, unsigned len)
+static bool is_dirty(Rfm5565State *s, uint32_t offset, unsigned len)
 {
     unsigned long page = s->first_page + (offset >> s->page_bits);
     unsigned clients = memory_region_get_dirty_log_mask(&s->memory);
@@ -90,10 +90,10 @@ static bool is_marked(Rfm5565State *s, uint32_t offset, unsigned len)
     return true;
 }
 
-/* These bytes are others now: who has to know that. Locks as of is_marked(). */
+/* These bytes are others now: who has to know that. Locks as of is_dirty(). */
 static void mark_changed(Rfm5565State *s, uint32_t offset, unsigned len)
 {
-    if (is_marked(s, offset, len)) {
+    if (is_dirty(s, offset, len)) {
         return;
     }
     if (s->direct) {
@@ -103,7 +103,7 @@ static void mark_changed(Rfm5565State *s, uint32_t offset, unsigned len)
     }
 }
 
-/* As rfm5565_memory_put(), with the locks of is_marked(). */
+/* As rfm5565_memory_put(), with the locks of is_dirty(). */
 static void put(Rfm5565State *s, uint32_t offset, const void *data,
                 unsigned len)
 {

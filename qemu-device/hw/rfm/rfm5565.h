@@ -241,7 +241,7 @@ struct Rfm5565State {
      * writes, else each store would wait for that line.
      */
     QEMU_ALIGNED(64) uint8_t *ram;
-    unsigned long first_page;   /* of QEMU that @ram is in, see is_marked() */
+    unsigned long first_page;   /* of QEMU that @ram is in, see is_dirty() */
     uint64_t ticket_next;       /* (BQL) of stores that wait for room, */
     uint64_t ticket_served;     /* (BQL) first come, first served */
     uint32_t lcsr1;             /* control bits */
