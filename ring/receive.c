@@ -398,6 +398,9 @@ static void process_frame(struct rfm_node *node, const struct rfm_frame *frame,
 	if (update && node->paused && !hold(node, wire, len, now, newer))
 		return;
 	if (newer && rfm_frame_is_numbered(frame)) {
+		/* Who has come with this node may not have heard it yet: it has nothing so far. */
+		if (!node->stats.received && !node->turn_ns)
+			rfm_send_heartbeat(node, now);
 		node->stats.received += frame->count;
 		source->received += frame->count;
 		if (frame->type == RFM_FRAME_DATA)

@@ -7,6 +7,7 @@
 
 #define BACKOFF_FIRST_NS	20000u
 #define LATER			UINT64_MAX	/* a time that rfm_remote_run() has yet to set */
+#define ANSWER_PATIENCE_NS	1000000000ull	/* that a node goes on offering an answer */
 
 /* The data of a REQUEST, then those of an ANSWER. */
 enum {

@@ -7,7 +7,6 @@
 
 #include "ring/wire.h"
 
-#define ANSWER_PATIENCE_NS	1000000000ull	/* that a node goes on offering an answer */
 #define OLD_TICKETS		(1u << 24)	/* how old a packet that comes late can be */
 
 /* --- words ---------------------------------------------------------------- */
@@ -408,8 +407,13 @@ bool rfm_serve_run(struct rfm_remote *remote, uint64_t now, uint64_t *next)
 			drop_answer(answer);
 			continue;
 		}
-		if (!is_due(&answer->again, &answer->backoff, now, next) || !make_ready(remote, answer))
+		if (!is_due(&answer->again, &answer->backoff, now, next))
 			continue;
+		if (!make_ready(remote, answer)) {
+			if (answer->deadline < *next)
+				*next = answer->deadline;
+			continue;
+		}
 		if (!send_answer(remote, answer, now)) {
 			remote->answer_next = answer - remote->answers;
 			return false;

@@ -55,7 +55,7 @@ enum rfm_remote_result {
 	RFM_REMOTE_INCOMPLETE	= 6,	/* that node misses something itself */
 	RFM_REMOTE_CLOSED	= 7,	/* nobody listens at that port */
 	RFM_REMOTE_TOO_LONG	= 8,	/* longer than what is ready to receive it there */
-	RFM_REMOTE_WITHDRAWN	= 9,	/* what was to receive it there is ready no more: not done */
+	RFM_REMOTE_WITHDRAWN	= 9,	/* not done: no room on the ring; SEND: no receiver */
 
 	RFM_REMOTE_NO_NODE	= 16,	/* no such node on the ring */
 	RFM_REMOTE_NO_ROOM,		/* it had no room all the time, or stands still: not done */

@@ -155,6 +155,16 @@ static void who_does_not_answer(void **state)
 	rig_advance(rig, 100 * MS);
 	assert_int_equal(add.result, RFM_REMOTE_OK);
 	assert_int_equal(add.old, 2);
+	/* The ring has no room for what it changes: not in time, then in time. */
+	rig->peers[1].stuck = true;
+	assert_int_equal(ask(rig, 0, &add), RFM_REMOTE_WITHDRAWN);
+	rfm_remote_ask(rig->peers[0].remote, &add, rig->now);
+	rig_advance(rig, 3 * SECOND);
+	rig->peers[1].stuck = false;
+	rig->peers[1].remote_awake = true;
+	rig_advance(rig, 10 * MS);
+	assert_int_equal(add.result, RFM_REMOTE_OK);
+	assert_int_equal(add.old, 3);
 	/* The asker itself goes dark; then the ring is cut behind the other one. */
 	rig_disconnect(rig, 2);
 	assert_int_equal(ask(rig, 0, &reads), RFM_REMOTE_DARK);
@@ -165,7 +175,7 @@ static void who_does_not_answer(void **state)
 	begun = rig->now;
 	assert_int_equal(ask(rig, 0, &add), RFM_REMOTE_UNKNOWN);
 	assert_true(rig->now - begun <= RFM_REMOTE_PATIENCE_NS + 200 * MS);
-	assert_int_equal(get64(rig->peers[1].memory), 4);
+	assert_int_equal(get64(rig->peers[1].memory), 5);
 	rig_free(rig);
 }
 

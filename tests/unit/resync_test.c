@@ -182,6 +182,24 @@ static void doubtful(void **state)
 	}
 }
 
+/* The first words of those whose fibres were lit first have gone nowhere: then somebody stores. */
+static void who_comes_together_is_complete(void **state)
+{
+	struct rig *rig = rig_new(NODES, 1);
+
+	for (int i = 0; i < NODES; i++)
+		rig_start(rig, i, 1 + i, RIG_MEMORY, 2000 + i);
+	for (int i = 0; i < NODES; i++) {
+		rig_connect(rig, (NODES - 1 + i) % NODES);
+		rig_settle(rig);
+	}
+	rig_store32(rig, 1, 0, 1);
+	rig_advance(rig, SECOND);
+	for (int i = 0; i < NODES; i++)
+		assert_false(rig->peers[i].node.incomplete);
+	rig_free(rig);
+}
+
 /* Nobody who came at the beginning is incomplete; who misses something is, and all know. */
 static void who_is_incomplete(void **state)
 {
@@ -303,6 +321,7 @@ int main(void)
 		cmocka_unit_test(reading_and_then_writing_is_wrong),
 		cmocka_unit_test(doubtful),
 		cmocka_unit_test(who_is_incomplete),
+		cmocka_unit_test(who_comes_together_is_complete),
 		cmocka_unit_test(what_others_have_of_the_dead),
 		cmocka_unit_test(right_as_it_is),
 		cmocka_unit_test(cancelled),

@@ -213,7 +213,7 @@ static bool remote_may_update(void *opaque)
 {
 	struct rig_peer *peer = opaque;
 
-	return rfm_node_may_store(&peer->node);
+	return !peer->stuck && rfm_node_may_store(&peer->node);
 }
 
 static void remote_update(void *opaque, uint64_t offset, const void *data, uint32_t length)

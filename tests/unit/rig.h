@@ -84,6 +84,7 @@ struct rig_peer {
 	const uint64_t *clock;
 	struct rfm_ether *ether;	/* the test's; gets what is of its class, if there is one */
 	bool full;		/* has no room for packets */
+	bool stuck;		/* nor for what operations of others change */
 	struct rig_packet *packets;	/* those that came, RIG_PACKETS of them */
 	uint64_t packet_count;
 	struct {
