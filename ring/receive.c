@@ -398,9 +398,6 @@ static void process_frame(struct rfm_node *node, const struct rfm_frame *frame,
 	if (update && node->paused && !hold(node, wire, len, now, newer))
 		return;
 	if (newer && rfm_frame_is_numbered(frame)) {
-		/* Who has come with this node may not have heard it yet: it has nothing so far. */
-		if (!node->stats.received && !node->turn_ns)
-			rfm_send_heartbeat(node, now);
 		node->stats.received += frame->count;
 		source->received += frame->count;
 		if (frame->type == RFM_FRAME_DATA)
@@ -487,6 +484,16 @@ bool rfm_node_knows(const struct rfm_node *node, const uint8_t *wire)
 	       node->train_headers[seq % RFM_NODE_WINDOW] == rfm_frame_header_sum(wire);
 }
 
+/*
+ * Ahead of the first frame that this node passes on: who has come at the same time may have heard
+ * of it nothing yet, and is no late comer to what follows.
+ */
+static void say_unused(struct rfm_node *node, uint64_t now)
+{
+	if (!node->turn_ns)	/* no heartbeat has come home: others may have missed them all */
+		rfm_send_heartbeat(node, now);
+}
+
 void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	struct rfm_frame frame;
@@ -528,6 +535,8 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 		frame.marks |= RFM_MARK_UNSTORED;
 	verdict = verdict_on(node, &frame, wire + RFM_FRAME_HEADER, freshness);
 	frame.marks |= verdict;
+	if (!node->stats.received && freshness == NEWER && rfm_frame_is_numbered(&frame))
+		say_unused(node, now);
 	forward(node, wire, len, &frame, now);
 	if (freshness != STALE_SELF)
 		process_frame(node, &frame, wire, len, freshness == NEWER, now);

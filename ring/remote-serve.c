@@ -316,7 +316,7 @@ static bool make_ready(struct rfm_remote *remote, struct rfm_remote_answer *answ
 	return true;
 }
 
-/* Who asked has given up: what has not been done will not be. */
+/* There was no room for long: what has not been done will not be. Who asked may ask anew. */
 static void withdraw(struct rfm_remote *remote, struct rfm_remote_answer *answer)
 {
 	if (answer->ready)
@@ -392,32 +392,32 @@ void rfm_serve_packet_end(struct rfm_remote *remote, uint64_t cookie, enum rfm_p
 
 bool rfm_serve_run(struct rfm_remote *remote, uint64_t now, uint64_t *next)
 {
+	const unsigned int first = remote->answer_next;
+	bool room = true;
+
 	if (remote->node->paused)	/* its memory is behind what it holds back */
 		return true;
 	for (unsigned int i = 0; i < RFM_REMOTE_ANSWERS; i++) {
 		struct rfm_remote_answer *answer =
-			&remote->answers[(remote->answer_next + i) % RFM_REMOTE_ANSWERS];
+			&remote->answers[(first + i) % RFM_REMOTE_ANSWERS];
 
 		if (!answer->used || answer->sent || answer->away)
 			continue;
 		if (answer->deadline == LATER)
 			answer->deadline = now + ANSWER_PATIENCE_NS;
+		if (room && is_due(&answer->again, &answer->backoff, now, next) &&
+		    make_ready(remote, answer)) {
+			if (send_answer(remote, answer, now))
+				continue;
+			remote->answer_next = answer - remote->answers;
+			room = false;
+		}
 		if (now >= answer->deadline) {
 			withdraw(remote, answer);
 			drop_answer(answer);
-			continue;
-		}
-		if (!is_due(&answer->again, &answer->backoff, now, next))
-			continue;
-		if (!make_ready(remote, answer)) {
-			if (answer->deadline < *next)
-				*next = answer->deadline;
-			continue;
-		}
-		if (!send_answer(remote, answer, now)) {
-			remote->answer_next = answer - remote->answers;
-			return false;
+		} else if (answer->deadline < *next) {
+			*next = answer->deadline;
 		}
 	}
-	return true;
+	return room;
 }

@@ -179,6 +179,44 @@ static void who_does_not_answer(void **state)
 	rig_free(rig);
 }
 
+/*
+ * The ring has no room at all for the one that is asked: what it owes does not keep it from giving
+ * up in time what it has not done.
+ */
+static void a_home_without_room(void **state)
+{
+	static uint8_t data[8];
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_remote_request reads = begin((struct rfm_remote_request){
+		.op = RFM_REMOTE_READ, .node = 2, .length = 8, .data = data,
+	}), add = begin((struct rfm_remote_request){
+		.op = RFM_REMOTE_ADD, .node = 2, .width = 8, .offset = 64, .value = 1,
+	});
+	struct rig_peer *home = &rig->peers[1];
+
+	rig_remote(rig);
+	rig->lazy = true;
+	rfm_remote_ask(rig->peers[0].remote, &reads, rig->now);
+	rfm_remote_ask(rig->peers[0].remote, &add, rig->now);
+	rig_run_remote(rig, 0);
+	rig_pull(rig, 0, 2);
+	rig_deliver(rig, 0);
+	rig_deliver(rig, 0);
+	while (rfm_node_may_store(&home->node))
+		rig_store32(rig, 1, 128, 1);
+	assert_int_equal(rfm_remote_run(home->remote, rig->now), rig->now + SECOND);
+	/* There is room again just then. */
+	rig_pull(rig, 1, RFM_NODE_WINDOW);
+	rig->now += SECOND;
+	rfm_remote_run(home->remote, rig->now);
+	assert_int_equal(get64(home->memory + 64), 1);
+	rig->lazy = false;
+	rig_settle(rig);
+	assert_int_equal(reads.result, RFM_REMOTE_OK);
+	assert_int_equal(add.result, RFM_REMOTE_OK);
+	rig_free(rig);
+}
+
 /* A later life of the node does not know what the former one has done. */
 static void a_new_life_does_nothing_twice(void **state)
 {
@@ -566,6 +604,7 @@ int main(void)
 		cmocka_unit_test(words_are_changed_at_home),
 		cmocka_unit_test(what_cannot_be),
 		cmocka_unit_test(who_does_not_answer),
+		cmocka_unit_test(a_home_without_room),
 		cmocka_unit_test(a_new_life_does_nothing_twice),
 		cmocka_unit_test(what_is_lost_is_asked_again),
 		cmocka_unit_test(sums_are_exact),

@@ -45,7 +45,7 @@ static const char *sentence_of(enum rfm_remote_result result)
 	case RFM_REMOTE_TOO_LONG:
 		return "it is longer than what is ready to receive it there";
 	case RFM_REMOTE_WITHDRAWN:
-		return "what was to receive it there is ready no more: nothing was done";
+		return "the node had no room for it, or nothing ready to receive it: nothing was done";
 	case RFM_REMOTE_NO_ROOM:
 		return "the node stands still, or has no room: nothing was done";
 	case RFM_REMOTE_DARK:
