@@ -131,7 +131,8 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 		rfm_node_send_queued(node, now);
 	}
 	if (now - node->heartbeat_time >= RFM_NODE_HEARTBEAT_NS) {
-		node->heartbeat_time = now;
+		/* Those of one host beat together, so that many pass at a time. */
+		node->heartbeat_time = now - now % RFM_NODE_HEARTBEAT_NS;
 		rfm_send_heartbeat(node, now);
 		expire_sources(node, now);
 		if (now - node->turn_time >= RFM_NODE_SILENCE_NS)

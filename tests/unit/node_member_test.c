@@ -654,6 +654,21 @@ static void namesakes_stay_where_that_is_wanted(void **state)
 	rig_free(rig);
 }
 
+/* Whenever they have come: so that many heartbeats pass at a time. */
+static void all_beat_together(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_advance(rig, 250 * MS);
+	rig_start(rig, 1, 2, RIG_MEMORY, 9000);
+	rig_join(rig, 1);
+	rig_store32(rig, 1, 0, 1);
+	rig_advance(rig, 2 * RFM_NODE_HEARTBEAT_NS);
+	assert_int_equal(rig->peers[2].node.sources[2].heard, rig->peers[2].node.sources[1].heard);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -678,6 +693,7 @@ int main(void)
 		cmocka_unit_test(a_break_notice_tells_the_last_number),
 		cmocka_unit_test(darkness_of_ones_own_making_is_told_downstream),
 		cmocka_unit_test(namesakes_stay_where_that_is_wanted),
+		cmocka_unit_test(all_beat_together),
 	};
 
 	return cmocka_run_group_tests_name("node_member", tests, NULL, NULL);
