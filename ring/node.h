@@ -406,6 +406,7 @@ struct rfm_node {
 	uint64_t silence_grace;	/* until then no source counts as silent */
 	uint64_t turn_ns;	/* the last own heartbeat took once round; 0: none comes home */
 	uint64_t turn_time;	/* when it came home */
+	uint64_t first_home_time;	/* when one did before which none had */
 	uint64_t duplicate_notice_time;
 
 	/* What has not left yet of what rfm_node_begin_run() has begun. */

@@ -368,7 +368,7 @@ static void receive_answer(struct rfm_remote *remote, const struct rfm_packet *p
 		return;
 	}
 	if (data[AT_RESULT] == RFM_REMOTE_WITHDRAWN && !is_writing(request->op) &&
-	    remote->now + ANSWER_PATIENCE_NS + 2 * part->patience + NOTHING_NEW_NS < request->deadline) {
+	    remote->now + 2 * ANSWER_PATIENCE_NS < request->deadline) {
 		/* Nothing was done, for want of room on the ring: there is time to ask anew. */
 		new_ticket(remote, part);
 		remote->ops->wake(remote->opaque);

@@ -38,12 +38,14 @@ void rfm_members_changed(struct rfm_node *node)
 }
 
 /*
- * A larger one only when all have been heard: behind a node that stands still others seem to be
- * gone, while what they have sent waits there. But then no heartbeat comes home, nor a second.
+ * A larger one only when all have had time to be heard: behind a node that stands still others
+ * seem to be gone, while what they have sent waits there. But then no heartbeat comes home.
  */
 void rfm_heartbeat_home(struct rfm_node *node, uint64_t turn_ns, uint64_t now)
 {
-	if (node->turn_ns)
+	if (!node->turn_ns)
+		node->first_home_time = now;
+	else if (now - node->first_home_time >= RFM_NODE_HEARTBEAT_NS)
 		node->window = share_of_fifo(node);
 	node->turn_ns = turn_ns;
 	node->turn_time = now;

@@ -186,6 +186,8 @@ static void doubtful(void **state)
 static void who_comes_together_is_complete(void **state)
 {
 	struct rig *rig = rig_new(NODES, 1);
+	const struct rig_pipe *out = &rig->peers[2].out;
+	struct rfm_frame frame;
 
 	for (int i = 0; i < NODES; i++)
 		rig_start(rig, i, 1 + i, RIG_MEMORY, 2000 + i);
@@ -193,7 +195,16 @@ static void who_comes_together_is_complete(void **state)
 		rig_connect(rig, (NODES - 1 + i) % NODES);
 		rig_settle(rig);
 	}
+	rig->lazy = true;
 	rig_store32(rig, 1, 0, 1);
+	rig_pull(rig, 1, 1);
+	rig_deliver(rig, 1);
+	/* Before the frame: who hears it has that to come. */
+	rig_pull(rig, 2, 2);
+	assert_int_equal(rfm_frame_decode_header(out->frames + (size_t)RFM_UNIT_MAX * out->head, &frame),
+			 RFM_FRAME_OK);
+	assert_int_equal(frame.type, RFM_FRAME_HEARTBEAT);
+	rig->lazy = false;
 	rig_advance(rig, SECOND);
 	for (int i = 0; i < NODES; i++)
 		assert_false(rig->peers[i].node.incomplete);
