@@ -317,7 +317,9 @@ def operations():
         asked = []
 
         def serve(request):
-            asked.append(request)
+            """It asks the same again if we take long."""
+            if not asked or request.data != asked[-1].data:
+                asked.append(request)
             peer.reply(request, data=b"what is here"[:4])
 
         peer.serve = serve
