@@ -467,6 +467,9 @@ static const char *opener(void)
 		close(fd);
 		if (ret)
 			return NULL;
+		/* It may be the one that has come in the place of the first. */
+		if (ioctl(card, RFM_IOC_INFO, &now))
+			return errno == ENODEV ? NULL : "INFO failed otherwise";
 	}
 }
 
